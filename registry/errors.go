@@ -1,0 +1,63 @@
+package registry
+
+import (
+	"errors"
+	"fmt"
+)
+
+var (
+	// ErrNoID: the scope has no ID.
+	ErrNoID = errors.New("a scope needs an id")
+	// ErrBuiltinLocation: the scope is builtin and belongs to a Location.
+	ErrBuiltinLocation = errors.New("a builtin scope must be global")
+)
+
+// UnknownKindError is a contribution to a kind that the registries were not
+// made with.
+type UnknownKindError struct {
+	Kind  string
+	Name  string
+	Scope string
+}
+
+func (e *UnknownKindError) Error() string {
+	return fmt.Sprintf("scope %q contributes %q to the unknown kind %q", e.Scope, e.Name, e.Kind)
+}
+
+// DuplicateError is a name that two contributions of one kind claim on the same
+// level. Holder is the scope that has the name already; it equals Scope when
+// one scope contributes the name twice.
+type DuplicateError struct {
+	Kind     string
+	Name     string
+	Scope    string
+	Location string
+	Holder   string
+}
+
+func (e *DuplicateError) Error() string {
+	if e.Holder == e.Scope {
+		return fmt.Sprintf("scope %q contributes the %s %q twice", e.Scope, e.Kind, e.Name)
+	}
+	return fmt.Sprintf("scope %q cannot contribute the %s %q: scope %q has that name; rename one or remove the other",
+		e.Scope, e.Kind, e.Name, e.Holder)
+}
+
+// ReservedError is a name that the builtin scope Holder reserves and that the
+// scope at Location (empty: global) claims, whichever of the two came first.
+type ReservedError struct {
+	Kind     string
+	Name     string
+	Scope    string
+	Location string
+	Holder   string
+}
+
+func (e *ReservedError) Error() string {
+	level := "global scope"
+	if e.Location != "" {
+		level = fmt.Sprintf("Location %q: scope", e.Location)
+	}
+	return fmt.Sprintf("%s %q cannot have the %s %q: the name is reserved for the builtin scope %q; rename it",
+		level, e.Scope, e.Kind, e.Name, e.Holder)
+}

@@ -1,0 +1,73 @@
+package registry
+
+// Kind is one registry: the values of type T that carry a name in it. Its
+// identity is the pointer, so a package that consumes a kind declares it once
+// and shares it.
+type Kind[T any] struct {
+	name string
+}
+
+// NewKind declares a kind. The name appears in errors, so it is the singular a
+// reader knows: "tool", "provider".
+func NewKind[T any](name string) *Kind[T] {
+	return &Kind[T]{name: name}
+}
+
+// Name is the name the kind was declared with.
+func (k *Kind[T]) Name() string { return k.name }
+
+// Contribute makes a contribution for a scope. Entries are listed by order,
+// then by name. Which names are allowed is for the caller to say.
+func (k *Kind[T]) Contribute(name string, order int, value T) Contribution {
+	return Contribution{kind: k, name: name, order: order, value: value}
+}
+
+func (k *Kind[T]) sealed() {}
+
+// AnyKind is a *Kind[T] of any T; nothing else implements it.
+type AnyKind interface {
+	Name() string
+	sealed()
+}
+
+// Contribution is one named value for one kind. Kind.Contribute makes it.
+type Contribution struct {
+	kind  AnyKind
+	name  string
+	order int
+	value any
+}
+
+// Kind is the name of the contribution's kind, empty for the zero value.
+func (c Contribution) Kind() string {
+	if c.kind == nil {
+		return ""
+	}
+	return c.kind.Name()
+}
+
+// Name is the name the value is to have.
+func (c Contribution) Name() string { return c.name }
+
+// Scope is a set of contributions that comes and goes as one, such as all that
+// one plugin revision offers.
+type Scope struct {
+	// ID and Location together name the scope. ID must not be empty; an empty
+	// Location is the global level.
+	ID       string
+	Location string
+	// Builtin reserves the scope's names on every level. Only a global scope
+	// can be builtin.
+	Builtin bool
+	// Revision says which version of the scope's owner contributes, such as a
+	// digest. The registry only hands it on.
+	Revision      string
+	Contributions []Contribution
+}
+
+// ScopeInfo names a scope and the revision of it that a pin holds.
+type ScopeInfo struct {
+	ID       string
+	Location string
+	Revision string
+}
