@@ -1,0 +1,68 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+var (
+	// ErrInvalid: the request itself is wrong; the wrapping text says what to change.
+	ErrInvalid = errors.New("invalid request")
+	// ErrNotFound: no such session, prompt or permission request.
+	ErrNotFound = errors.New("not found")
+	// ErrResolved: the permission request was answered already.
+	ErrResolved = errors.New("already answered")
+	// ErrBusy: a limit on what may wait is reached; try again later.
+	ErrBusy = errors.New("busy")
+	// ErrInterrupted is the cause of a drain that was interrupted by a request.
+	ErrInterrupted = errors.New("interrupted")
+	// ErrShutdown is the cause of a drain that ended because the host shuts down.
+	ErrShutdown = errors.New("the host is shutting down")
+)
+
+// ConflictError is a message id that stands for something else already.
+type ConflictError struct {
+	Message string
+	Reason  string
+}
+
+func (e *ConflictError) Error() string {
+	return fmt.Sprintf("message %s exists already with %s; use a new id, or repeat the first request exactly", e.Message, e.Reason)
+}
+
+// BlockedError is a context epoch that cannot begin because required sources are
+// unavailable. The prompt stays pending.
+type BlockedError struct {
+	Keys []string
+}
+
+func (e *BlockedError) Error() string {
+	return "the context sources " + strings.Join(e.Keys, ", ") +
+		" cannot be read, so the session has no context to start with; the prompt stays pending and is tried again with the next one or a resume"
+}
+
+// Failure is an error as events keep it.
+type Failure struct {
+	// Code is one of the Failure constants, or a provider class.
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	Status  int    `json:"status,omitempty"`
+	// Retryable: the same request may succeed later.
+	Retryable bool `json:"retryable,omitempty"`
+}
+
+func (f *Failure) Error() string { return f.Message }
+
+// Codes of a Failure beside the provider classes.
+const (
+	FailureContextBlocked   = "context_blocked"
+	FailureContext          = "context"
+	FailureModelUnavailable = "model_unavailable"
+	FailureTransform        = "transform"
+	FailureMaxTurns         = "max_turns"
+	FailureInterrupted      = "interrupted"
+	FailureShutdown         = "shutdown"
+	FailureDeclined         = "declined"
+	FailureInternal         = "internal"
+)

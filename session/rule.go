@@ -1,0 +1,113 @@
+package session
+
+import "strings"
+
+// Rule allows, denies or asks for an action on a resource. Both are patterns: "*"
+// stands for any run of characters, "?" for one, and a pattern that ends in " *"
+// also matches without that part ("git *" matches "git").
+type Rule struct {
+	Action   string `json:"action"`
+	Resource string `json:"resource"`
+	Effect   Effect `json:"effect"`
+}
+
+// Effect is what a rule does.
+type Effect string
+
+// The effects.
+const (
+	Allow Effect = "allow"
+	Deny  Effect = "deny"
+	Ask   Effect = "ask"
+)
+
+// DefaultRules come before the operator's. What a plugin that is not builtin asks
+// under an action of its own is asked, whatever builtins are trusted with.
+func DefaultRules(plugin string) []Rule {
+	everything := Allow
+	if plugin != "" {
+		everything = Ask
+	}
+	return []Rule{
+		{Action: "*", Resource: "*", Effect: everything},
+		{Action: "external_directory", Resource: "*", Effect: Ask},
+		{Action: "doom_loop", Resource: "*", Effect: Ask},
+		{Action: "read", Resource: "*.env", Effect: Ask},
+		{Action: "read", Resource: "*.env.*", Effect: Ask},
+		{Action: "read", Resource: "*.env.example", Effect: Allow},
+	}
+}
+
+// Decide answers the effect on all resources together. The last configured rule
+// that matches wins; a saved approval turns ask into allow and never beats a deny.
+// The strictest resource decides; without resources the answer is allow. The
+// resource answered is the one that decided.
+func Decide(configured, saved []Rule, action string, resources []string) (Effect, string) {
+	effect, decisive := Allow, ""
+	for _, resource := range resources {
+		switch one := lastMatch(configured, action, resource); {
+		case one == Deny:
+			return Deny, resource
+		case one == Ask && lastMatch(saved, action, resource) != Allow && effect == Allow:
+			effect, decisive = Ask, resource
+		}
+	}
+	return effect, decisive
+}
+
+// Hidden reports whether a tool of that action is not offered at all: the last
+// rule of its action denies everything.
+func Hidden(rules []Rule, action string) bool {
+	for i := len(rules) - 1; i >= 0; i-- {
+		if Match(rules[i].Action, action) {
+			return rules[i].Resource == "*" && rules[i].Effect == Deny
+		}
+	}
+	return false
+}
+
+func lastMatch(rules []Rule, action, resource string) Effect {
+	for i := len(rules) - 1; i >= 0; i-- {
+		if Match(rules[i].Action, action) && Match(rules[i].Resource, resource) {
+			return rules[i].Effect
+		}
+	}
+	return Ask
+}
+
+// Match reports whether the whole text matches the pattern.
+func Match(pattern, text string) bool {
+	pattern = strings.ReplaceAll(pattern, `\`, "/")
+	text = strings.ReplaceAll(text, `\`, "/")
+	if glob(pattern, text) {
+		return true
+	}
+	prefix, ok := strings.CutSuffix(pattern, " *")
+	return ok && glob(prefix, text)
+}
+
+// glob goes back to the latest star only, so its cost is at most the product of
+// the lengths.
+func glob(pattern, text string) bool {
+	p, t := []rune(pattern), []rune(text)
+	i, j, star, mark := 0, 0, -1, 0
+	for j < len(t) {
+		switch {
+		case i < len(p) && p[i] == '*':
+			star, mark = i, j
+			i++
+		case i < len(p) && (p[i] == '?' || p[i] == t[j]):
+			i++
+			j++
+		case star >= 0:
+			mark++
+			i, j = star+1, mark
+		default:
+			return false
+		}
+	}
+	for i < len(p) && p[i] == '*' {
+		i++
+	}
+	return i == len(p)
+}

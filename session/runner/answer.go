@@ -1,0 +1,261 @@
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/plinthhost/plinth/session"
+)
+
+// MaxPartBytes bounds one part of a model's answer.
+const MaxPartBytes = 4 << 20
+
+// answer accumulates a model's answer and holds the provider to the grammar of
+// model events. It is used by the goroutine that consumes the stream.
+type answer struct {
+	turn    *turn
+	message string // the assistant's id
+	started bool   // StepStarted is recorded or among the facts
+	parts   map[string]*answerPart
+	order   []*answerPart
+	facts   []session.Payload // complete, not recorded yet
+
+	finished bool
+	finish   session.FinishReason
+	usage    session.Usage
+	called   bool // a local tool was called
+}
+
+type answerPart struct {
+	kind     session.PartKind
+	id       string
+	name     string
+	text     strings.Builder
+	metadata json.RawMessage
+	ended    bool
+}
+
+func newAnswer(t *turn) *answer {
+	return &answer{turn: t, message: t.Encoder.IDs.New(session.PrefixMessage), parts: map[string]*answerPart{}}
+}
+
+// take handles one event. Complete facts are recorded before the next fragment is
+// shown, and a call before its tool starts.
+func (a *answer) take(ctx context.Context, event session.ModelEvent) error {
+	if a.finished && event.Type != session.EventUsage {
+		return protocol("%s after the answer was finished", event.Type)
+	}
+	switch event.Type {
+	case session.EventTextDelta:
+		return a.delta(ctx, session.LiveText, event)
+	case session.EventTextEnd:
+		return a.end(session.LiveText, event)
+	case session.EventReasoningDelta:
+		return a.delta(ctx, session.LiveReasoning, event)
+	case session.EventReasoningEnd:
+		return a.end(session.LiveReasoning, event)
+	case session.EventToolStart:
+		return a.toolStart(ctx, event)
+	case session.EventToolDelta:
+		return a.delta(ctx, session.LiveToolInput, event)
+	case session.EventToolEnd:
+		return a.toolEnd(ctx, event)
+	case session.EventUsage:
+		a.usage = clamp(event.Usage)
+		return nil
+	case session.EventFinish:
+		return a.finishAll(ctx, event)
+	}
+	return protocol("the event type %q, which does not exist", event.Type)
+}
+
+func protocol(format string, args ...any) error {
+	return &session.ProviderError{Class: session.ProviderProtocol,
+		Message: "The provider's answer breaks the event grammar: " + fmt.Sprintf(format, args...)}
+}
+
+// key keeps text and reasoning parts apart from calls of the same id.
+func key(kind session.PartKind, id string) string { return string(kind) + "/" + id }
+
+func (a *answer) delta(ctx context.Context, kind session.PartKind, event session.ModelEvent) error {
+	part := a.parts[key(kind, event.ID)]
+	switch {
+	case part == nil && kind == session.LiveToolInput:
+		return protocol("arguments of the call %q, which was not started", event.ID)
+	case part == nil:
+		var err error
+		if part, err = a.open(ctx, kind, event); err != nil {
+			return err
+		}
+	case part.ended:
+		return protocol("a fragment of %s %q, which has ended", kind, event.ID)
+	}
+	if part.text.Len()+len(event.Text) > MaxPartBytes {
+		return protocol("%s %q is longer than %d bytes", kind, event.ID, MaxPartBytes)
+	}
+	part.text.WriteString(event.Text)
+	if event.Text != "" {
+		a.turn.Live.Append(a.turn.session, a.message, part.id, kind, event.Text)
+	}
+	return nil
+}
+
+// open begins a part. The assistant message exists from its first part on.
+func (a *answer) open(ctx context.Context, kind session.PartKind, event session.ModelEvent) (*answerPart, error) {
+	if event.ID == "" {
+		return nil, protocol("a part without an id")
+	}
+	a.begin()
+	if err := a.flush(ctx); err != nil {
+		return nil, err
+	}
+	part := &answerPart{kind: kind, id: event.ID, name: event.Name, metadata: event.Metadata}
+	a.parts[key(kind, event.ID)] = part
+	a.order = append(a.order, part)
+	return part, nil
+}
+
+func (a *answer) begin() {
+	if !a.started {
+		a.started = true
+		a.facts = append(a.facts, session.StepStarted{Message: a.message, Agent: a.turn.current.Agent, Model: a.turn.current.Model})
+	}
+}
+
+func (a *answer) end(kind session.PartKind, event session.ModelEvent) error {
+	part := a.parts[key(kind, event.ID)]
+	if part == nil || part.ended {
+		return protocol("the end of %s %q, which is not open", kind, event.ID)
+	}
+	if event.Metadata != nil {
+		part.metadata = event.Metadata
+	}
+	a.complete(part)
+	return nil
+}
+
+// complete makes the fact of a text or reasoning part.
+func (a *answer) complete(part *answerPart) {
+	part.ended = true
+	switch part.kind {
+	case session.LiveText:
+		a.facts = append(a.facts, session.TextEnded{Message: a.message, Part: part.id, Text: part.text.String()})
+	case session.LiveReasoning:
+		a.facts = append(a.facts, session.ReasoningEnded{Message: a.message, Part: part.id, Text: part.text.String(), Metadata: part.metadata})
+	}
+}
+
+func (a *answer) toolStart(ctx context.Context, event session.ModelEvent) error {
+	if a.parts[key(session.LiveToolInput, event.ID)] != nil {
+		return protocol("the call %q is started twice", event.ID)
+	}
+	if event.Name == "" {
+		return protocol("the call %q has no name", event.ID)
+	}
+	_, err := a.open(ctx, session.LiveToolInput, event)
+	return err
+}
+
+// toolEnd records the call, then starts the tool.
+func (a *answer) toolEnd(ctx context.Context, event session.ModelEvent) error {
+	part := a.parts[key(session.LiveToolInput, event.ID)]
+	if part == nil || part.ended {
+		return protocol("the end of the call %q, which is not open", event.ID)
+	}
+	part.ended = true
+	if event.Metadata != nil {
+		part.metadata = event.Metadata
+	}
+	input, valid := toolInput(part.text.String())
+	a.facts = append(a.facts, session.ToolCalled{Message: a.message, Call: part.id, Name: part.name, Input: input, Metadata: part.metadata})
+	if err := a.flush(ctx); err != nil {
+		return err
+	}
+	a.called = true
+	a.turn.start(ctx, toolRun{message: a.message, call: part.id, name: part.name, input: input, valid: valid})
+	return nil
+}
+
+// toolInput makes the stored form of a call's arguments: an object as it was
+// written, another value as {"value": …}, and what is no JSON as a string, which
+// no tool is run with.
+func toolInput(text string) (input json.RawMessage, valid bool) {
+	trimmed := strings.TrimSpace(text)
+	switch {
+	case trimmed == "":
+		return json.RawMessage("{}"), true
+	case !json.Valid([]byte(trimmed)):
+		quoted, _ := json.Marshal(text) // a string always has a JSON form
+		return quoted, false
+	case trimmed[0] != '{':
+		return json.RawMessage(`{"value":` + trimmed + `}`), true
+	}
+	return json.RawMessage(trimmed), true
+}
+
+// finishAll handles the finish: what is still open is whole now.
+func (a *answer) finishAll(ctx context.Context, event session.ModelEvent) error {
+	a.begin()
+	for _, part := range a.order {
+		switch {
+		case part.ended:
+		case part.kind == session.LiveToolInput:
+			if err := a.toolEnd(ctx, session.ModelEvent{ID: part.id}); err != nil {
+				return err
+			}
+		default:
+			a.complete(part)
+		}
+	}
+	a.finished = true
+	a.finish = event.Reason
+	if event.Reason == session.FinishStop && a.called {
+		a.finish = session.FinishToolCalls
+	}
+	return nil
+}
+
+// flush records the complete facts.
+func (a *answer) flush(ctx context.Context) error {
+	if len(a.facts) == 0 {
+		return nil
+	}
+	facts := a.facts
+	a.facts = nil
+	if err := a.turn.record(ctx, facts...); err != nil {
+		return err
+	}
+	for _, part := range a.order {
+		if part.ended {
+			a.turn.Live.End(a.turn.session, a.message, part.id, part.kind)
+		}
+	}
+	return nil
+}
+
+// close answers the facts that are left, with every open fragment ended as far as
+// it came. A call whose arguments did not arrive whole is no call.
+func (a *answer) close() []session.Payload {
+	a.begin()
+	for _, part := range a.order {
+		if !part.ended && part.kind != session.LiveToolInput {
+			a.complete(part)
+		}
+	}
+	facts := a.facts
+	a.facts = nil
+	return facts
+}
+
+func (a *answer) endLive() {
+	for _, part := range a.order {
+		a.turn.Live.End(a.turn.session, a.message, part.id, part.kind)
+	}
+}
+
+func clamp(usage session.Usage) session.Usage {
+	return session.Usage{Input: max(usage.Input, 0), Output: max(usage.Output, 0), Reasoning: max(usage.Reasoning, 0),
+		CacheRead: max(usage.CacheRead, 0), CacheWrite: max(usage.CacheWrite, 0)}
+}

@@ -1,0 +1,170 @@
+package runner_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/plinthhost/plinth/session"
+	. "github.com/plinthhost/plinth/session/sessiontest"
+	"github.com/plinthhost/plinth/store"
+)
+
+// conversation writes one session with tools, a permission and an interrupt.
+func conversation(t *testing.T, w *World) string {
+	t.Helper()
+	w.Contribute("core/tools", echo(w))
+	w.Provider.Script(Calls("echo", `{"path":"a"}`, `{"path":"b"}`), Say("Done"), Say("Second"))
+	id := w.Create()
+	w.Prompt(id, "first", session.Steer)
+	w.Settled(id, 1)
+	w.Prompt(id, "second", session.Queue)
+	w.Settled(id, 2)
+	if _, err := w.Sessions.Interrupt(t.Context(), session.System(), id); err != nil {
+		t.Fatal(err)
+	}
+	w.Admit(id, "pending", session.Queue)
+	return id
+}
+
+// tables dumps every kernel table.
+func tables(t *testing.T, log store.Log) string {
+	t.Helper()
+	var text string
+	err := log.View(t.Context(), func(tx store.Tx) error {
+		for _, query := range []string{
+			`SELECT id || title || location || agent || model_provider || model || created_ms || interrupt_seq || activity FROM session ORDER BY id`,
+			`SELECT id || session_id || delivery || prompt || created_ms || admitted_seq || wake_seq || COALESCE(promoted_seq, 'null') FROM input ORDER BY id`,
+			`SELECT session_id || seq || id || type || created_ms || body FROM message ORDER BY session_id, seq`,
+			`SELECT session_id || message_seq || ordinal || tool_call || body FROM part ORDER BY session_id, message_seq, ordinal`,
+			`SELECT session_id || baseline || snapshot || baseline_seq FROM epoch ORDER BY session_id`,
+			`SELECT id || session_id || asked_seq || body || reply || feedback FROM permission ORDER BY id`,
+			`SELECT root || plugin || action || resource FROM approval ORDER BY root, plugin, action, resource`,
+		} {
+			rows, err := tx.Query(t.Context(), query)
+			if err != nil {
+				return err
+			}
+			for rows.Next() {
+				var row string
+				if err := rows.Scan(&row); err != nil {
+					return err
+				}
+				text += row + "\n"
+			}
+			if err := rows.Close(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func TestReplayGivesTheSameTablesAndCallsNothing(t *testing.T) {
+	w := New(t, Options{})
+	id := conversation(t, w)
+	page, err := w.Log.Read(t.Context(), id, -1, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	target := OpenStore(t, t.TempDir())
+	defer target.Close()
+	if err := target.Replay(t.Context(), page.Events, store.ReplayOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(tables(t, w.Log), tables(t, target)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A store that holds only the first n events is what a process leaves that died
+// there. Whatever n is, the next process must settle it and go on.
+func TestEveryPrefixOfALogCanBeContinued(t *testing.T) {
+	w := New(t, Options{})
+	id := conversation(t, w)
+	page, err := w.Log.Read(t.Context(), id, -1, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := 1; n <= len(page.Events); n++ {
+		t.Run(fmt.Sprintf("%02d-%s", n, page.Events[n-1].Type), func(t *testing.T) {
+			continued(t, id, page.Events[:n])
+		})
+	}
+}
+
+func continued(t *testing.T, id string, prefix []store.Event) {
+	w := New(t, Options{})
+	runs := 0
+	w.Contribute("core/tools", tool(w, "echo", func(context.Context, session.ToolCall) (session.ToolOutput, error) {
+		runs++
+		return Output("again"), nil
+	}))
+	if err := w.Log.Replay(t.Context(), prefix, store.ReplayOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Runner.Recover(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+	for range 4 {
+		w.Provider.Script(Say("Continued"))
+	}
+	if err := w.Coordinator.Run(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+	if runs != 0 {
+		t.Errorf("%d tools ran again", runs)
+	}
+	s, err := w.Sessions.Get(t.Context(), id)
+	if err != nil || s.Activity != "" {
+		t.Errorf("session %+v, %v", s, err)
+	}
+	pending, err := w.Sessions.Inbox(t.Context(), id)
+	if err != nil || len(pending) != 0 {
+		t.Errorf("pending %v, %v", pending, err)
+	}
+	seen := map[string]bool{}
+	for _, message := range w.Messages(id) {
+		if seen[message.ID] {
+			t.Errorf("message %s twice", message.ID)
+		}
+		seen[message.ID] = true
+		for _, part := range message.Parts {
+			if part.Tool != nil && part.Tool.State == session.ToolStateRunning {
+				t.Errorf("call %s of %s is not settled", part.ID, message.ID)
+			}
+		}
+		if message.Type == session.MessageAssistant && message.Completed == 0 {
+			t.Errorf("message %s is not completed", message.ID)
+		}
+	}
+}
+
+// What the boundary predicts of its own append must be what a read gives.
+func TestTheRequestIsTheOneTheStoreGives(t *testing.T) {
+	w := New(t, Options{})
+	w.Contribute("core/tools", echo(w))
+	w.Provider.Script(Calls("echo", `{"path":"a"}`), Say("Done"))
+	id := w.Create()
+	w.Prompt(id, "first", session.Steer)
+	w.Settled(id, 1)
+	var texts []string
+	for _, message := range w.Messages(id) {
+		texts = append(texts, message.ID)
+	}
+	var sent []string
+	for _, message := range w.Provider.Requests()[1].Messages {
+		if message.Role != session.RoleTool {
+			sent = append(sent, message.ID)
+		}
+	}
+	if diff := cmp.Diff(texts[:len(sent)], sent); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,151 @@
+package runner
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/plinthhost/plinth/registry"
+	"github.com/plinthhost/plinth/session"
+)
+
+// toolEntry is a tool as a turn advertised it.
+type toolEntry = registry.Entry[session.Tool]
+
+// tools answers what is offered: everything pinned but what the rules hide whole.
+func (d *drain) tools(pin *registry.Pin) []toolEntry {
+	var offered []toolEntry
+	for _, entry := range registry.All(pin, d.Kinds.Tools) {
+		action := cmp.Or(entry.Value.Definition().Permission.Action, entry.Name)
+		if !session.Hidden(d.Permissions.Rules(asking(entry)), action) {
+			offered = append(offered, entry)
+		}
+	}
+	return offered
+}
+
+// asking names the plugin on whose behalf an entry asks; builtins speak for the host.
+func asking(entry toolEntry) string {
+	if entry.Builtin {
+		return ""
+	}
+	return entry.Scope
+}
+
+func definitions(tools []toolEntry) []session.ToolDefinition {
+	all := make([]session.ToolDefinition, len(tools))
+	for i, entry := range tools {
+		all[i] = entry.Value.Definition()
+		all[i].Name = entry.Name
+	}
+	return all
+}
+
+// lower makes the neutral request of a window.
+func lower(w window, tools []session.ToolDefinition) session.ModelRequest {
+	request := session.ModelRequest{
+		Purpose: session.PurposeTurn, Session: w.session.ID, Agent: w.session.Agent, Model: w.session.Model,
+		Tools: tools, ToolChoice: "auto", CacheKey: w.session.ID,
+	}
+	if w.epoch.Baseline != "" {
+		request.System = append(request.System, session.TextPart{ID: "baseline", Text: w.epoch.Baseline})
+	}
+	for _, message := range w.history {
+		switch message.Type {
+		case session.MessageUser:
+			request.Messages = append(request.Messages, textMessage(message.ID, session.RoleUser, message.Prompt.Text))
+		case session.MessageSystem:
+			// An update of an earlier epoch is part of the baseline now.
+			if message.Seq > w.epoch.Seq || message.Seq == maxSeq {
+				request.Messages = append(request.Messages, textMessage(message.ID, session.RoleSystem, message.Text))
+			}
+		case session.MessageAssistant:
+			request.Messages = append(request.Messages, lowerAssistant(message, w.session.Model)...)
+		}
+	}
+	if text := promptSystem(w.history); text != "" {
+		request.System = append(request.System, session.TextPart{ID: "prompt", Text: text})
+	}
+	return request
+}
+
+// promptSystem is the system text of the prompt that is being worked on.
+func promptSystem(history []session.Message) string {
+	for i := len(history) - 1; i >= 0; i-- {
+		if history[i].Type == session.MessageUser {
+			return history[i].Prompt.System
+		}
+	}
+	return ""
+}
+
+func textMessage(id string, role session.Role, text string) session.ModelMessage {
+	return session.ModelMessage{ID: id, Role: role, Parts: []session.ModelPart{{ID: id + "/0", Type: session.PartText, Text: text}}}
+}
+
+// lowerAssistant makes the assistant's message and, when it called tools, the
+// message of their results. What a provider signed is kept for its model only.
+func lowerAssistant(message session.Message, model session.ModelRef) []session.ModelMessage {
+	same := message.Model != nil && message.Model.Provider == model.Provider && message.Model.Model == model.Model && message.Error == nil
+	answer := session.ModelMessage{ID: message.ID, Role: session.RoleAssistant}
+	results := session.ModelMessage{ID: message.ID + "/results", Role: session.RoleTool}
+	for i, part := range message.Parts {
+		lowered := session.ModelPart{ID: fmt.Sprintf("%s/%d", message.ID, i), Text: part.Text}
+		if same {
+			lowered.Metadata = part.Metadata
+		}
+		switch part.Type {
+		case session.MessagePartText:
+			lowered.Type = session.PartText
+		case session.MessagePartReasoning:
+			lowered.Type = session.PartReasoning
+			if !same {
+				lowered.Type = session.PartText
+			}
+		case session.MessagePartTool:
+			lowered.Type, lowered.Call, lowered.Name, lowered.Input = session.PartToolCall, part.ID, part.Tool.Name, part.Tool.Input
+			results.Parts = append(results.Parts, lowerResult(lowered, part.Tool))
+		}
+		if lowered.Type != session.PartToolCall && lowered.Text == "" && len(lowered.Metadata) == 0 {
+			continue
+		}
+		answer.Parts = append(answer.Parts, lowered)
+	}
+	var messages []session.ModelMessage
+	if len(answer.Parts) > 0 {
+		messages = append(messages, answer)
+	}
+	if len(results.Parts) > 0 {
+		messages = append(messages, results)
+	}
+	return messages
+}
+
+func lowerResult(call session.ModelPart, tool *session.ToolPart) session.ModelPart {
+	result := session.ModelPart{ID: call.ID + "/result", Type: session.PartToolResult, Call: call.Call, Name: call.Name}
+	switch tool.State {
+	case session.ToolStateCompleted:
+		result.Text = resultText(tool)
+	case session.ToolStateFailed:
+		result.Text, result.Error = tool.Error.Message, true
+	default:
+		result.Text, result.Error = interruptedTool, true
+	}
+	return result
+}
+
+// resultText is what the model sees of a result: its text, or its structured value.
+func resultText(tool *session.ToolPart) string {
+	var texts []string
+	for _, content := range tool.Content {
+		if content.Type == "text" {
+			texts = append(texts, content.Text)
+		} else {
+			texts = append(texts, fmt.Sprintf("[%s file %s]", content.Mime, content.Name))
+		}
+	}
+	if len(texts) == 0 {
+		return string(tool.Structured)
+	}
+	return strings.Join(texts, "\n")
+}
