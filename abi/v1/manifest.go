@@ -1,0 +1,135 @@
+package abi
+
+// Manifest is plugin.toml: what a plugin offers, asks for and may use, as data.
+// host/plugin decodes it strictly and checks every field.
+type Manifest struct {
+	Schema      int      `toml:"schema"`
+	ID          string   `toml:"id"` // owner/name
+	Version     string   `toml:"version"`
+	Description string   `toml:"description"`
+	Requires    []string `toml:"requires"`
+
+	Config     *ManifestConfig     `toml:"config"`
+	Tools      []ManifestTool      `toml:"tool"`
+	Contexts   []ManifestContext   `toml:"context"`
+	Providers  []ManifestProvider  `toml:"provider"`
+	Transforms []ManifestTransform `toml:"transform"`
+	Request    ManifestRequest     `toml:"request"`
+	Limits     ManifestLimits      `toml:"limits"`
+	Isolation  ManifestIsolation   `toml:"isolation"`
+	Dev        *ManifestDev        `toml:"dev"`
+	Goldens    []ManifestGolden    `toml:"golden"`
+}
+
+// ManifestConfig names the JSON Schema of the plugin's settings.
+type ManifestConfig struct {
+	Schema string `toml:"schema"` // a file beside the manifest, or the schema itself
+}
+
+// ManifestTool declares a tool.
+type ManifestTool struct {
+	Name        string `toml:"name"`
+	Description string `toml:"description"`
+	Input       string `toml:"input"`  // a file beside the manifest, or the schema itself
+	Output      string `toml:"output"` // likewise; optional
+	// Permission is {action, resource}, or the text "by-operation".
+	Permission any      `toml:"permission"`
+	Effects    []string `toml:"effects"` // read, write, exec, network
+	Idempotent bool     `toml:"idempotent"`
+	TimeoutMS  int64    `toml:"timeout_ms"`
+}
+
+// ManifestContext declares a context source.
+type ManifestContext struct {
+	Key       string `toml:"key"`
+	Schema    string `toml:"schema"`
+	Removable bool   `toml:"removable"`
+}
+
+// ManifestProvider declares a provider codec.
+type ManifestProvider struct {
+	ID      string       `toml:"id"`
+	Framing string       `toml:"framing"` // sse, ndjson, aws-eventstream, raw
+	Auth    ManifestAuth `toml:"auth"`
+}
+
+// ManifestAuth says where the operator's secret goes. Value has {secret} in it.
+type ManifestAuth struct {
+	Kind  string `toml:"kind"` // header, query, sigv4, oauth2
+	Name  string `toml:"name"`
+	Value string `toml:"value"`
+}
+
+// ManifestTransform declares a transform.
+type ManifestTransform struct {
+	Name    string   `toml:"name"`
+	Reads   []string `toml:"reads"`
+	Writes  []string `toml:"writes"`
+	Order   int      `toml:"order"`
+	OnError string   `toml:"on_error"` // fail or skip
+}
+
+// ManifestRequest is what the plugin asks the operator for.
+type ManifestRequest struct {
+	HTTP    []ManifestHTTP   `toml:"http"`
+	Secrets []ManifestSecret `toml:"secret"`
+	FS      []ManifestFS     `toml:"fs"`
+	KV      *ManifestKV      `toml:"kv"`
+	Process *ManifestProcess `toml:"process"`
+}
+
+// ManifestHTTP asks for requests to origins.
+type ManifestHTTP struct {
+	Origins []string `toml:"origins"`
+	Methods []string `toml:"methods"`
+	Paths   []string `toml:"paths"`
+	Reason  string   `toml:"reason"`
+}
+
+// ManifestSecret asks for a secret by handle.
+type ManifestSecret struct {
+	Handle   string       `toml:"handle"`
+	Audience string       `toml:"audience"`
+	Inject   ManifestAuth `toml:"inject"`
+	Reason   string       `toml:"reason"`
+}
+
+// ManifestFS asks for files below a root.
+type ManifestFS struct {
+	Root   string `toml:"root"`
+	Access string `toml:"access"` // read or write
+	Reason string `toml:"reason"`
+}
+
+// ManifestKV asks for a key-value store.
+type ManifestKV struct {
+	Reason string `toml:"reason"`
+}
+
+// ManifestProcess asks to run programs.
+type ManifestProcess struct {
+	Reason string `toml:"reason"`
+}
+
+// ManifestLimits lowers or raises the engine's limits.
+type ManifestLimits struct {
+	MemoryMiB int `toml:"memory_mib"`
+}
+
+// ManifestIsolation chooses how calls are kept apart.
+type ManifestIsolation struct {
+	Mode string `toml:"mode"` // restore, fresh, sticky
+}
+
+// ManifestDev is for plinth plugin dev.
+type ManifestDev struct {
+	Build string   `toml:"build"`
+	Watch []string `toml:"watch"`
+}
+
+// ManifestGolden is one recorded call with its answer.
+type ManifestGolden struct {
+	Export string `toml:"export"` // tool, context, provider_encode, provider_decode, provider_classify, transform
+	Input  string `toml:"input"`
+	Output string `toml:"output"`
+}

@@ -1,0 +1,187 @@
+package abi
+
+import "encoding/json"
+
+// ProviderEncode is the body of plinth_provider_encode.
+type ProviderEncode struct {
+	Provider string       `json:"provider"` // the manifest's provider id
+	Request  ModelRequest `json:"request"`
+}
+
+// ProviderEncoded is its ok: the HTTP request the host will make. Path is
+// relative to the operator's base URL.
+type ProviderEncoded struct {
+	Method  string            `json:"method"`
+	Path    string            `json:"path"`
+	Query   map[string]string `json:"query,omitempty"`
+	Headers map[string]string `json:"headers,omitempty"`
+	Body    json.RawMessage   `json:"body,omitempty"`
+}
+
+// ModelRequest is one model request in neutral words.
+type ModelRequest struct {
+	// Purpose is "turn", "compaction" or "title".
+	Purpose    string                     `json:"purpose"`
+	Model      string                     `json:"model"` // the provider's name of the model
+	System     []TextPart                 `json:"system,omitempty"`
+	Messages   []Message                  `json:"messages"`
+	Tools      []ToolDefinition           `json:"tools,omitempty"`
+	ToolChoice string                     `json:"tool_choice,omitempty"` // "auto", "none", "required"
+	Generation Generation                 `json:"generation"`
+	Options    map[string]json.RawMessage `json:"options,omitempty"`
+	// CacheKey is stable over a session, at most 64 bytes.
+	CacheKey string `json:"cache_key,omitempty"`
+}
+
+// TextPart is text with an id by which a transform can name it.
+type TextPart struct {
+	ID   string `json:"id"`
+	Text string `json:"text"`
+}
+
+// Message is one message of the history.
+type Message struct {
+	ID    string `json:"id"`
+	Role  string `json:"role"` // "user", "assistant", "tool" or "system" (a chronological update)
+	Parts []Part `json:"parts"`
+}
+
+// Part is one part of a message.
+type Part struct {
+	ID   string `json:"id,omitempty"`
+	Type string `json:"type"` // "text", "reasoning", "media", "tool_call" or "tool_result"
+	Text string `json:"text,omitempty"`
+	// Call is the call's id, for tool_call and tool_result.
+	Call string `json:"call,omitempty"`
+	Name string `json:"name,omitempty"`
+	// Input is a tool_call's arguments.
+	Input json.RawMessage `json:"input,omitempty"`
+	// Error is set on a tool_result that failed.
+	Error bool   `json:"error,omitempty"`
+	Mime  string `json:"mime,omitempty"`
+	Blob  string `json:"blob,omitempty"`
+	// Metadata is the provider's own, only for the model that made it.
+	Metadata json.RawMessage `json:"metadata,omitempty"`
+}
+
+// Types of a part and roles of a message.
+const (
+	PartText       = "text"
+	PartReasoning  = "reasoning"
+	PartMedia      = "media"
+	PartToolCall   = "tool_call"
+	PartToolResult = "tool_result"
+
+	RoleUser      = "user"
+	RoleAssistant = "assistant"
+	RoleTool      = "tool"
+	RoleSystem    = "system"
+)
+
+// ToolDefinition is one tool as the model is told of it.
+type ToolDefinition struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Input       json.RawMessage `json:"input"`
+}
+
+// Generation holds the provider-neutral controls; nil fields are not sent.
+type Generation struct {
+	MaxTokens   *int64   `json:"max_tokens,omitempty"`
+	Temperature *float64 `json:"temperature,omitempty"`
+	TopP        *float64 `json:"top_p,omitempty"`
+	Seed        *int64   `json:"seed,omitempty"`
+	Stop        []string `json:"stop,omitempty"`
+}
+
+// ProviderDecode is the body of plinth_provider_decode. The same frames cut
+// differently give the same events.
+type ProviderDecode struct {
+	Provider string `json:"provider"`
+	// State is what the previous decode of this stream answered; absent at first.
+	State  json.RawMessage `json:"state,omitempty"`
+	Frames []Frame         `json:"frames"`
+	// End is set once, when the response's body is through.
+	End bool `json:"end"`
+}
+
+// Frame is one frame of the response: an SSE event or a line.
+type Frame struct {
+	Event string `json:"event,omitempty"`
+	Data  string `json:"data"`
+}
+
+// ProviderDecoded is its ok.
+type ProviderDecoded struct {
+	State  json.RawMessage `json:"state,omitempty"`
+	Events []ModelEvent    `json:"events"`
+}
+
+// ModelEvent is one event of a model's answer. The host accumulates: a codec
+// answers fragments only. A fragment of a new id opens its part, "finish" closes
+// what is open.
+type ModelEvent struct {
+	Type string `json:"type"`
+	// ID names the part within the stream, or the tool call.
+	ID       string          `json:"id,omitempty"`
+	Name     string          `json:"name,omitempty"` // tool.start
+	Text     string          `json:"text,omitempty"` // *.delta
+	Reason   string          `json:"reason,omitempty"`
+	Usage    *Usage          `json:"usage,omitempty"`
+	Metadata json.RawMessage `json:"metadata,omitempty"`
+	Error    *ProviderError  `json:"error,omitempty"`
+}
+
+// Types of a model event.
+const (
+	EventTextDelta      = "text.delta"
+	EventTextEnd        = "text.end"
+	EventReasoningDelta = "reasoning.delta"
+	EventReasoningEnd   = "reasoning.end"
+	EventToolStart      = "tool.start"
+	EventToolDelta      = "tool.delta"
+	EventToolEnd        = "tool.end"
+	EventUsage          = "usage"
+	EventFinish         = "finish" // Reason: stop, length, tool_calls, content_filter, unknown
+	EventError          = "error"
+)
+
+// Usage counts tokens. Input and Output are inclusive: Input holds cache reads
+// and writes, Output holds reasoning.
+type Usage struct {
+	Input      int64 `json:"input"`
+	Output     int64 `json:"output"`
+	Reasoning  int64 `json:"reasoning,omitempty"`
+	CacheRead  int64 `json:"cache_read,omitempty"`
+	CacheWrite int64 `json:"cache_write,omitempty"`
+}
+
+// ProviderClassify is the body of plinth_provider_classify: a response whose
+// status is not 2xx.
+type ProviderClassify struct {
+	Provider string            `json:"provider"`
+	Status   int               `json:"status"`
+	Headers  map[string]string `json:"headers,omitempty"`
+	Body     string            `json:"body"` // its start, at most 16 KiB
+}
+
+// ProviderError is its ok, and the error of an "error" event.
+type ProviderError struct {
+	Classification string `json:"classification"`
+	Message        string `json:"message"`
+	Retryable      bool   `json:"retryable"`
+	RetryAfterMS   int64  `json:"retry_after_ms,omitempty"`
+}
+
+// Classifications.
+const (
+	ClassInvalidRequest  = "invalid_request"
+	ClassContextOverflow = "context_overflow"
+	ClassAuthentication  = "authentication"
+	ClassRateLimit       = "rate_limit"
+	ClassQuota           = "quota"
+	ClassContentPolicy   = "content_policy"
+	ClassOverloaded      = "overloaded"
+	ClassInternal        = "internal"
+	ClassUnknown         = "unknown"
+)

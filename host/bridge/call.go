@@ -1,0 +1,111 @@
+package bridge
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	abi "github.com/plinthhost/plinth/abi/v1"
+	"github.com/plinthhost/plinth/session"
+)
+
+// Caller runs one entry of a guest. Errors are of type *CallError.
+type Caller interface {
+	Call(ctx context.Context, call Call) (answer []byte, err error)
+}
+
+// Call is one call of a guest's entry.
+type Call struct {
+	Entry    string
+	Message  []byte
+	Deadline time.Duration
+	Session  string
+	// Operations carries out what the guest asks for; nil offers nothing.
+	Operations Operations
+	// Log gets what the guest prints, line by line.
+	Log func(line string)
+}
+
+// Operations carries out host operations during one call.
+type Operations interface {
+	Call(ctx context.Context, operation string, request []byte) (answer []byte)
+}
+
+// CallError is a call the engine could not bring to an answer.
+type CallError struct {
+	Kind abi.Kind
+	Err  error
+}
+
+func (e *CallError) Error() string { return e.Err.Error() }
+func (e *CallError) Unwrap() error { return e.Err }
+
+// Plugin is the guest behind one or more ports.
+type Plugin struct {
+	ID       string
+	Revision string
+	Builtin  bool
+	Caller   Caller
+	// Log gets a line the guest printed or logged, with its level.
+	Log func(level, line string)
+}
+
+// asking names the plugin in permission requests; builtins speak for the host.
+func (p *Plugin) asking() string {
+	if p.Builtin {
+		return ""
+	}
+	return p.ID
+}
+
+// invoke calls an entry with a body and decodes its ok. An answer that is an
+// error comes as *abi.Error with a kind of the closed set; one that is neither, or
+// no message at all, as a *CallError.
+func invoke[In, Out any](ctx context.Context, p *Plugin, entry string, body In, options Call) (out Out, raw []byte, err error) {
+	request, err := json.Marshal(abi.Call[In]{
+		DeadlineMS: options.Deadline.Milliseconds(),
+		Meta:       abi.Meta{Plugin: p.ID, Revision: p.Revision},
+		Body:       body,
+	})
+	if err != nil {
+		return out, nil, fmt.Errorf("encode call of %s: %w", entry, err)
+	}
+	options.Entry = entry
+	options.Message = abi.EncodeMessage(request, nil)
+	if options.Log == nil {
+		options.Log = func(line string) { p.Log("info", line) }
+	}
+	message, err := p.Caller.Call(ctx, options)
+	if err != nil {
+		return out, nil, err
+	}
+	encoded, raw, err := abi.DecodeMessage(message)
+	if err != nil {
+		return out, nil, badAnswer(p, entry, err)
+	}
+	var answer abi.Answer[Out]
+	if err := json.Unmarshal(encoded, &answer); err != nil {
+		return out, nil, badAnswer(p, entry, err)
+	}
+	switch {
+	case answer.Error != nil:
+		if !answer.Error.Kind.Valid() {
+			answer.Error.Kind = abi.KindFailed
+		}
+		return out, nil, answer.Error
+	case answer.OK == nil:
+		return out, nil, badAnswer(p, entry, errors.New("it has neither ok nor error"))
+	}
+	return *answer.OK, raw, nil
+}
+
+func badAnswer(p *Plugin, entry string, err error) error {
+	return &CallError{Kind: abi.KindFailed, Err: fmt.Errorf("plugin %s: the answer of %s cannot be read: %w", p.ID, entry, err)}
+}
+
+func wireLocation(location session.Location, at time.Time) abi.Location {
+	_, offset := at.Zone()
+	return abi.Location{Directory: location.Directory, Root: location.Root, Git: location.Git, Platform: platform, UTCOffset: offset / 60}
+}

@@ -1,0 +1,99 @@
+package bridge
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	abi "github.com/plinthhost/plinth/abi/v1"
+	"github.com/plinthhost/plinth/session"
+)
+
+// ContextDeadline is how long a context source may run.
+const ContextDeadline = 250 * time.Millisecond
+
+// MaxSourceBytes bounds each text and value of a context source.
+const MaxSourceBytes = 16 << 10
+
+// Rules answers what the permission rules and saved approvals say, without asking.
+type Rules interface {
+	Effects(ctx context.Context, location session.Location, plugin, action string, resources []string) ([]session.Effect, error)
+}
+
+// Context is a guest's context sources behind the kernel's port.
+type Context struct {
+	plugin *Plugin
+	keys   []string
+	files  *Files
+	rules  Rules
+}
+
+// NewContext makes the sources of the plugin with the keys of its manifest.
+func NewContext(plugin *Plugin, keys []string, files *Files, rules Rules) *Context {
+	keys = slices.Clone(keys)
+	slices.Sort(keys)
+	return &Context{plugin: plugin, keys: keys, files: files, rules: rules}
+}
+
+// Keys are the manifest's keys, ascending.
+func (c *Context) Keys() []string { return c.keys }
+
+// Observe samples all keys in one call.
+func (c *Context) Observe(ctx context.Context, observation session.Observation) ([]session.SourceState, error) {
+	host := &operations{
+		files: c.files, location: observation.Location, log: c.plugin.Log,
+		asked: silentAuthority{rules: c.rules, location: observation.Location, plugin: c.plugin.asking()},
+	}
+	observed, _, err := invoke[abi.ContextObserve, abi.ContextObserved](ctx, c.plugin, abi.ExportContext, abi.ContextObserve{
+		Session:  abi.Session{ID: observation.Session, Agent: observation.Agent},
+		Location: wireLocation(observation.Location, observation.Now),
+		NowMS:    observation.Now.UnixMilli(), Previous: observation.Previous,
+	}, Call{Deadline: ContextDeadline, Session: observation.Session, Operations: host})
+	if err != nil {
+		return nil, err
+	}
+	states := make([]session.SourceState, len(observed.Sources))
+	for i, source := range observed.Sources {
+		for _, text := range []string{source.Baseline, source.Update, source.Removed, string(source.Value)} {
+			if len(text) > c.limit() {
+				return nil, fmt.Errorf("plugin %s: the source %s has %d bytes, the limit is %d", c.plugin.ID, source.Key, len(text), c.limit())
+			}
+		}
+		states[i] = session.SourceState{Key: source.Key, State: session.SourceStatus(source.State), Value: source.Value,
+			Baseline: source.Baseline, Update: source.Update, Removed: source.Removed}
+	}
+	return states, nil
+}
+
+// maxBuiltinSourceBytes is the limit of builtins: instruction files are theirs.
+const maxBuiltinSourceBytes = 1 << 20
+
+func (c *Context) limit() int {
+	if c.plugin.Builtin {
+		return maxBuiltinSourceBytes
+	}
+	return MaxSourceBytes
+}
+
+// silentAuthority never asks: what would ask is denied.
+type silentAuthority struct {
+	rules    Rules
+	location session.Location
+	plugin   string
+}
+
+func (a silentAuthority) authorise(ctx context.Context, action, resource string) error {
+	effects, err := a.effects(ctx, action, []string{resource})
+	if err != nil {
+		return err
+	}
+	if effects[0] != session.Allow {
+		return &session.DeniedError{Action: action, Resource: resource}
+	}
+	return nil
+}
+
+func (a silentAuthority) effects(ctx context.Context, action string, resources []string) ([]session.Effect, error) {
+	return a.rules.Effects(ctx, a.location, a.plugin, action, resources)
+}

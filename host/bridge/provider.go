@@ -1,0 +1,214 @@
+package bridge
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"strings"
+	"time"
+
+	abi "github.com/plinthhost/plinth/abi/v1"
+	"github.com/plinthhost/plinth/host/egress"
+	"github.com/plinthhost/plinth/session"
+)
+
+// Deadlines of a codec.
+const (
+	EncodeDeadline = 2 * time.Second
+	// FrameDeadline is per frame of one decode call.
+	FrameDeadline = 20 * time.Millisecond
+	// maxFramesPerCall bounds what one decode call is given.
+	maxFramesPerCall = 256
+	// maxErrorBody is how much of an error response is classified.
+	maxErrorBody = 16 << 10
+)
+
+// Provider is a guest's codec with the operator's connection behind the kernel's
+// port. The guest sees neither the address nor the secret.
+type Provider struct {
+	plugin  *Plugin
+	id      string // in the manifest
+	framing string
+	client  *egress.Client
+}
+
+// NewProvider joins the codec id of the plugin with a connection.
+func NewProvider(plugin *Plugin, id, framing string, client *egress.Client) *Provider {
+	return &Provider{plugin: plugin, id: id, framing: framing, client: client}
+}
+
+// Stream encodes, makes the request and decodes the answer frame by frame.
+func (p *Provider) Stream(ctx context.Context, request session.ModelRequest) iter.Seq2[session.ModelEvent, error] {
+	return func(yield func(session.ModelEvent, error) bool) {
+		if err := p.stream(ctx, request, yield); err != nil && !errors.Is(err, errLeft) {
+			yield(session.ModelEvent{}, providerError(err))
+		}
+	}
+}
+
+// errLeft: the consumer left the loop and must not be called again.
+var errLeft = errors.New("the consumer left")
+
+func (p *Provider) stream(ctx context.Context, request session.ModelRequest, yield func(session.ModelEvent, error) bool) error {
+	encoded, _, err := invoke[abi.ProviderEncode, abi.ProviderEncoded](ctx, p.plugin, abi.ExportProviderEncode,
+		abi.ProviderEncode{Provider: p.id, Request: wireRequest(request)}, Call{Deadline: EncodeDeadline})
+	if err != nil {
+		return err
+	}
+	headers := encoded.Headers
+	if len(request.Headers) > 0 {
+		headers = merged(headers, request.Headers)
+	}
+	response, err := p.client.Do(ctx, egress.Request{
+		Method: encoded.Method, Path: encoded.Path, Query: encoded.Query, Headers: headers, Body: encoded.Body,
+	})
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if response.Status < 200 || response.Status > 299 {
+		return p.classify(ctx, response)
+	}
+	reader, err := egress.NewFrameReader(response.Body, p.framing)
+	if err != nil {
+		return err
+	}
+	return p.decode(ctx, reader, yield)
+}
+
+func merged(first, second map[string]string) map[string]string {
+	all := make(map[string]string, len(first)+len(second))
+	for _, headers := range []map[string]string{first, second} {
+		for name, value := range headers {
+			all[name] = value
+		}
+	}
+	return all
+}
+
+// decode hands over the frames as they come, several at once when they are there.
+func (p *Provider) decode(ctx context.Context, reader *egress.FrameReader, yield func(session.ModelEvent, error) bool) error {
+	var state json.RawMessage
+	for {
+		frames, err := reader.Next(ctx)
+		end := errors.Is(err, io.EOF)
+		if err != nil && !end {
+			return err
+		}
+		for first := true; first || len(frames) > 0; first = false {
+			batch := frames[:min(len(frames), maxFramesPerCall)]
+			frames = frames[len(batch):]
+			decoded, err := p.decodeBatch(ctx, state, batch, end)
+			if err != nil {
+				return err
+			}
+			state = decoded.State
+			for _, event := range decoded.Events {
+				if event.Type == abi.EventError {
+					return reported(event.Error)
+				}
+				if !yield(modelEvent(event), nil) {
+					return errLeft
+				}
+			}
+		}
+		if end {
+			return nil
+		}
+	}
+}
+
+func (p *Provider) decodeBatch(ctx context.Context, state json.RawMessage, frames []egress.Frame, end bool) (abi.ProviderDecoded, error) {
+	body := abi.ProviderDecode{Provider: p.id, State: state, Frames: make([]abi.Frame, len(frames)), End: end}
+	for i, frame := range frames {
+		body.Frames[i] = abi.Frame{Event: frame.Event, Data: frame.Data}
+	}
+	deadline := FrameDeadline * time.Duration(len(frames)+1)
+	decoded, _, err := invoke[abi.ProviderDecode, abi.ProviderDecoded](ctx, p.plugin, abi.ExportProviderDecode, body, Call{Deadline: deadline})
+	return decoded, err
+}
+
+func modelEvent(event abi.ModelEvent) session.ModelEvent {
+	converted := session.ModelEvent{Type: session.ModelEventType(event.Type), ID: event.ID, Name: event.Name, Text: event.Text,
+		Reason: session.FinishReason(event.Reason), Metadata: event.Metadata}
+	if event.Usage != nil {
+		converted.Usage = session.Usage(*event.Usage)
+	}
+	return converted
+}
+
+// classify has the codec say what an error response means.
+func (p *Provider) classify(ctx context.Context, response *egress.Response) error {
+	start, err := io.ReadAll(io.LimitReader(response.Body, maxErrorBody))
+	if err != nil && len(start) == 0 {
+		return err
+	}
+	headers := make(map[string]string, len(response.Headers))
+	for name := range response.Headers {
+		headers[strings.ToLower(name)] = response.Headers.Get(name)
+	}
+	classified, _, err := invoke[abi.ProviderClassify, abi.ProviderError](ctx, p.plugin, abi.ExportProviderClassify, abi.ProviderClassify{
+		Provider: p.id, Status: response.Status, Headers: headers, Body: strings.ToValidUTF8(string(start), "�"),
+	}, Call{Deadline: EncodeDeadline})
+	if err != nil {
+		return err
+	}
+	failure := reported(&classified)
+	failure.Status = response.Status
+	return failure
+}
+
+func reported(told *abi.ProviderError) *session.ProviderError {
+	if told == nil {
+		return &session.ProviderError{Class: session.ProviderUnknown, Message: "The provider reported an error without saying which"}
+	}
+	return &session.ProviderError{Class: told.Classification, Message: told.Message, Retryable: told.Retryable,
+		RetryAfter: time.Duration(told.RetryAfterMS) * time.Millisecond}
+}
+
+// providerError sorts what went wrong below the port into the provider classes.
+func providerError(err error) error {
+	var known *session.ProviderError
+	var network *egress.Error
+	var guest *abi.Error
+	var fault *CallError
+	switch {
+	case errors.As(err, &known):
+		return known
+	case errors.As(err, &network):
+		return &session.ProviderError{Class: networkClass(network.Kind), Message: network.Text, Retryable: transient(network.Kind)}
+	case errors.As(err, &guest):
+		return &session.ProviderError{Class: session.ProviderProtocol, Message: "The provider's plugin cannot handle this: " + guest.Message}
+	case errors.As(err, &fault):
+		return &session.ProviderError{Class: session.ProviderProtocol, Message: "The provider's plugin broke: " + fault.Error()}
+	}
+	return err
+}
+
+func networkClass(kind egress.Kind) string {
+	switch kind {
+	case egress.KindPolicy:
+		return session.ProviderInvalidRequest
+	case egress.KindSecret:
+		return session.ProviderAuthentication
+	case egress.KindTooLarge:
+		return session.ProviderProtocol
+	}
+	return session.ProviderTransport
+}
+
+func transient(kind egress.Kind) bool {
+	return networkClass(kind) == session.ProviderTransport && kind != egress.KindTLS
+}
+
+// AuthOf translates a manifest's auth for the connection.
+func AuthOf(auth abi.ManifestAuth) (egress.Auth, error) {
+	switch auth.Kind {
+	case "", "header", "query":
+		return egress.Auth{Kind: auth.Kind, Name: auth.Name, Value: auth.Value}, nil
+	}
+	return egress.Auth{}, fmt.Errorf("auth kind %q is not available in this version; use header or query", auth.Kind)
+}

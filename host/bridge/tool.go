@@ -1,0 +1,100 @@
+package bridge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	abi "github.com/plinthhost/plinth/abi/v1"
+	"github.com/plinthhost/plinth/session"
+)
+
+// DefaultToolTimeout is how long a tool may run when its manifest does not say.
+const DefaultToolTimeout = 10 * time.Second
+
+// Tool is a tool of a guest behind the kernel's port.
+type Tool struct {
+	plugin     *Plugin
+	name       string // in the manifest
+	definition session.ToolDefinition
+	files      *Files
+	clock      session.Clock
+}
+
+// NewTool makes a tool of the plugin. Files are what its file operations reach.
+func NewTool(plugin *Plugin, definition session.ToolDefinition, files *Files, clock session.Clock) *Tool {
+	return &Tool{plugin: plugin, name: definition.Name, definition: definition, files: files, clock: clock}
+}
+
+// Definition is what the manifest says of the tool.
+func (t *Tool) Definition() session.ToolDefinition { return t.definition }
+
+// Execute runs the call in the guest. What the guest says of a failure reaches
+// the model; a fault of the guest does so only by its kind.
+func (t *Tool) Execute(ctx context.Context, call session.ToolCall) (session.ToolOutput, error) {
+	timeout := call.Timeout
+	if timeout <= 0 {
+		timeout = DefaultToolTimeout
+	}
+	log := func(level, line string) { t.plugin.Log(level, line) }
+	host := &operations{
+		files: t.files, location: call.Location, asked: toolAuthority{call.Host}, log: log, progress: call.Host.Progress,
+	}
+	output, raw, err := invoke[abi.ToolExecute, abi.ToolOutput](ctx, t.plugin, abi.ExportTool, abi.ToolExecute{
+		Tool: t.name, Input: call.Input,
+		Call:     abi.ToolCall{ID: call.ID, Message: call.Message},
+		Session:  abi.Session{ID: call.Session, Agent: call.Agent},
+		Location: wireLocation(call.Location, t.clock.Now()),
+	}, Call{Deadline: timeout, Session: call.Session, Operations: host})
+	if err != nil {
+		return session.ToolOutput{}, t.failure(err, timeout)
+	}
+	return t.output(output, raw)
+}
+
+func (t *Tool) failure(err error, timeout time.Duration) error {
+	var told *abi.Error
+	if errors.As(err, &told) {
+		return &session.ToolError{Kind: string(told.Kind), Message: told.Message}
+	}
+	var fault *CallError
+	if !errors.As(err, &fault) {
+		return err
+	}
+	t.plugin.Log("error", fmt.Sprintf("tool %s: %v", t.name, fault.Err))
+	switch fault.Kind {
+	case abi.KindTimeout:
+		return &session.ToolError{Kind: string(fault.Kind), Message: fmt.Sprintf("The tool %s did not answer within %s", t.name, timeout)}
+	case abi.KindCancelled:
+		return fault
+	}
+	return &session.ToolError{Kind: string(fault.Kind), Message: fmt.Sprintf(
+		"The tool %s broke and gave no answer (%s); the host's log has the reason", t.name, fault.Kind)}
+}
+
+// output holds the guest's answer to the contract. Files need blobs, which this
+// version does not pass on.
+func (t *Tool) output(output abi.ToolOutput, _ []byte) (session.ToolOutput, error) {
+	result := session.ToolOutput{Structured: output.Structured, Title: output.Title, Metadata: output.Metadata}
+	for _, content := range output.Content {
+		if content.Type != "text" {
+			return session.ToolOutput{}, &session.ToolError{Kind: string(abi.KindFailed), Message: fmt.Sprintf(
+				"The tool %s answered content of the type %q; this version passes on text only", t.name, content.Type)}
+		}
+		result.Content = append(result.Content, session.ToolContent{Type: "text", Text: content.Text})
+	}
+	return result, nil
+}
+
+// toolAuthority asks through the call: the rules decide, and where they say so a
+// person.
+type toolAuthority struct{ host session.ToolHost }
+
+func (a toolAuthority) authorise(ctx context.Context, action, resource string) error {
+	return a.host.Authorise(ctx, session.PermissionRequest{Action: action, Resources: []string{resource}, Save: []string{resource}})
+}
+
+func (a toolAuthority) effects(ctx context.Context, action string, resources []string) ([]session.Effect, error) {
+	return a.host.Effects(ctx, action, resources)
+}

@@ -1,0 +1,49 @@
+package bridge
+
+import (
+	"context"
+	"time"
+
+	abi "github.com/plinthhost/plinth/abi/v1"
+	"github.com/plinthhost/plinth/session"
+)
+
+// TransformDeadline is how long a transform may run.
+const TransformDeadline = 50 * time.Millisecond
+
+// Transform is a guest's transform behind the kernel's port.
+type Transform struct {
+	plugin *Plugin
+	spec   session.TransformSpec
+}
+
+// NewTransform makes the transform of the plugin that the manifest declares.
+func NewTransform(plugin *Plugin, spec session.TransformSpec) *Transform {
+	return &Transform{plugin: plugin, spec: spec}
+}
+
+// Spec is what the manifest declares.
+func (t *Transform) Spec() session.TransformSpec { return t.spec }
+
+// Apply asks the guest for its edits. A transform has no operations.
+func (t *Transform) Apply(ctx context.Context, input session.TransformInput) ([]session.Edit, error) {
+	body := abi.TransformApply{
+		Transform: t.spec.Name, Purpose: input.Purpose, Options: input.Options, Headers: input.Headers,
+		System: wireTexts(input.System), Messages: wireMessages(input.Messages), Tools: wireTools(input.Tools),
+	}
+	for _, part := range t.spec.Reads {
+		if part == session.RequestGeneration {
+			generation := wireGeneration(input.Generation)
+			body.Generation = &generation
+		}
+	}
+	answered, _, err := invoke[abi.TransformApply, abi.TransformEdits](ctx, t.plugin, abi.ExportTransform, body, Call{Deadline: TransformDeadline})
+	if err != nil {
+		return nil, err
+	}
+	edits := make([]session.Edit, len(answered.Edits))
+	for i, edit := range answered.Edits {
+		edits[i] = session.Edit{Part: session.RequestPart(edit.Part), Op: session.EditOp(edit.Op), ID: edit.ID, Value: edit.Value}
+	}
+	return edits, nil
+}

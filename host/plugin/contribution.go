@@ -1,0 +1,97 @@
+package plugin
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	abi "github.com/plinthhost/plinth/abi/v1"
+	"github.com/plinthhost/plinth/host/bridge"
+	"github.com/plinthhost/plinth/host/egress"
+	"github.com/plinthhost/plinth/registry"
+	"github.com/plinthhost/plinth/session"
+)
+
+// contributions binds what a manifest declares to the kernel's ports. The
+// connections it made are answered also beside an error.
+func (m *Manager) contributions(plugin *bridge.Plugin, manifest abi.Manifest) (all []registry.Contribution, connections []*egress.Client, err error) {
+	files := &bridge.Files{Granted: map[string]bool{}, Config: m.options.ConfigDir, Private: m.options.Private}
+	for _, request := range manifest.Request.FS {
+		files.Granted[request.Root] = true
+	}
+	for _, declared := range manifest.Tools {
+		permission, err := toolPermission(declared)
+		if err != nil {
+			return nil, nil, err
+		}
+		definition := session.ToolDefinition{
+			Name: declared.Name, Description: declared.Description, Input: json.RawMessage(declared.Input), Permission: permission,
+			Effects: declared.Effects, Idempotent: declared.Idempotent, Timeout: time.Duration(declared.TimeoutMS) * time.Millisecond,
+		}
+		if declared.Output != "" {
+			definition.Output = json.RawMessage(declared.Output)
+		}
+		tool := bridge.NewTool(plugin, definition, files, m.options.Clock)
+		all = append(all, m.options.Kinds.Tools.Contribute(declared.Name, 0, tool))
+	}
+	if len(manifest.Contexts) > 0 {
+		keys := make([]string, len(manifest.Contexts))
+		for i, source := range manifest.Contexts {
+			keys[i] = source.Key
+		}
+		source := bridge.NewContext(plugin, keys, files, m.options.Rules)
+		all = append(all, m.options.Kinds.Contexts.Contribute(manifest.ID, 0, source))
+	}
+	for _, declared := range manifest.Transforms {
+		transform := bridge.NewTransform(plugin, session.TransformSpec{
+			Name: declared.Name, Reads: parts(declared.Reads), Writes: parts(declared.Writes), Order: declared.Order, OnError: declared.OnError,
+		})
+		all = append(all, m.options.Kinds.Transforms.Contribute(qualified(manifest.ID, declared.Name), declared.Order, transform))
+	}
+	providers, connections, err := m.providers(plugin, manifest)
+	return append(all, providers...), connections, err
+}
+
+func parts(names []string) []session.RequestPart {
+	all := make([]session.RequestPart, len(names))
+	for i, name := range names {
+		all[i] = session.RequestPart(name)
+	}
+	return all
+}
+
+// providers joins the plugin's codecs with the operator's connections to them.
+func (m *Manager) providers(plugin *bridge.Plugin, manifest abi.Manifest) (all []registry.Contribution, connections []*egress.Client, err error) {
+	for name, connection := range m.options.Providers {
+		if connection.Plugin != manifest.ID {
+			continue
+		}
+		declared, err := codec(manifest, name, connection.Codec)
+		if err != nil {
+			return nil, connections, err
+		}
+		auth, err := bridge.AuthOf(declared.Auth)
+		if err != nil {
+			return nil, connections, fmt.Errorf("providers.%s: %w", name, err)
+		}
+		client, err := connection.Open(auth)
+		if err != nil {
+			return nil, connections, fmt.Errorf("providers.%s: %w", name, err)
+		}
+		connections = append(connections, client)
+		all = append(all, m.options.Kinds.Providers.Contribute(name, 0, bridge.NewProvider(plugin, declared.ID, declared.Framing, client)))
+	}
+	return all, connections, nil
+}
+
+func codec(manifest abi.Manifest, name, wanted string) (abi.ManifestProvider, error) {
+	if wanted == "" && len(manifest.Providers) == 1 {
+		return manifest.Providers[0], nil
+	}
+	for _, declared := range manifest.Providers {
+		if declared.ID == wanted {
+			return declared, nil
+		}
+	}
+	return abi.ManifestProvider{}, fmt.Errorf("providers.%s: the plugin %s has no provider codec %q", name, manifest.ID, wanted)
+}

@@ -1,0 +1,4 @@
+// Package plugin brings plugins to life: it finds them, reads and checks their
+// manifests, admits their modules, binds them to the kernel's ports and opens
+// their scopes in the registries.
+package plugin

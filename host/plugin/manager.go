@@ -1,0 +1,291 @@
+package plugin
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/hashicorp/go-hclog"
+
+	abi "github.com/plinthhost/plinth/abi/v1"
+	"github.com/plinthhost/plinth/host/bridge"
+	"github.com/plinthhost/plinth/host/egress"
+	"github.com/plinthhost/plinth/host/wasm"
+	"github.com/plinthhost/plinth/registry"
+	"github.com/plinthhost/plinth/session"
+)
+
+// Options is what a manager works with.
+type Options struct {
+	// CacheDir is the private folder for compiled code.
+	CacheDir   string
+	Registries *registry.Registries
+	Kinds      session.Kinds
+	Rules      bridge.Rules
+	Clock      session.Clock
+	// ConfigDir is the operator's configuration folder, the root "config".
+	ConfigDir string
+	// Private folders are Plinth's own; no guest reaches them.
+	Private   []string
+	Providers map[string]Connection
+	Settings  map[string]Settings
+	Logger    hclog.Logger
+}
+
+// Connection is a provider the operator configured, by its name.
+type Connection struct {
+	Plugin string // owner/name
+	// Codec is the provider id in the plugin's manifest; its only one when empty.
+	Codec string
+	// Open makes the connection with the manifest's auth.
+	Open func(auth egress.Auth) (*egress.Client, error)
+}
+
+// Settings is what the operator says of one plugin.
+type Settings struct {
+	Disabled bool
+	Config   map[string]any
+}
+
+// State is where a plugin stands.
+type State string
+
+// The states.
+const (
+	Active   State = "active"
+	Failed   State = "failed"
+	Disabled State = "disabled"
+)
+
+// Status tells of one plugin.
+type Status struct {
+	ID       string
+	Version  string
+	Origin   string
+	Revision string
+	State    State
+	Error    string
+}
+
+// Manager owns the engine and the plugins' scopes.
+type Manager struct {
+	options Options
+	engine  *wasm.Engine
+
+	mu          sync.Mutex
+	status      []Status
+	connections []*egress.Client
+}
+
+// NewManager makes a manager without plugins.
+func NewManager(options Options) (*Manager, error) {
+	engine, err := wasm.New(wasm.Options{Contract: contract(), CacheDir: options.CacheDir, Logger: options.Logger.Named("wasm"), Refuse: refuse})
+	if err != nil {
+		return nil, err
+	}
+	return &Manager{options: options, engine: engine}, nil
+}
+
+// refuse words what the engine itself answers to an operation.
+func refuse(err error) []byte {
+	kind := abi.KindUnavailable
+	var limit *wasm.LimitError
+	if errors.As(err, &limit) {
+		kind = abi.KindLimit
+	}
+	encoded, marshalErr := json.Marshal(abi.Answer[abi.None]{Error: &abi.Error{Kind: kind, Message: err.Error()}})
+	if marshalErr != nil {
+		return abi.EncodeMessage([]byte(`{"error":{"kind":"failed","message":"unknown"}}`), nil)
+	}
+	return abi.EncodeMessage(encoded, nil)
+}
+
+// Add admits a plugin and opens its scope. What fails changes nothing, is kept in
+// the status, and is answered.
+func (m *Manager) Add(ctx context.Context, candidate Candidate) error {
+	status := Status{ID: candidate.Manifest.ID, Version: candidate.Manifest.Version, Origin: candidate.Origin, State: Active}
+	if m.options.Settings[status.ID].Disabled {
+		status.State = Disabled
+		m.record(status)
+		return nil
+	}
+	revision, err := m.activate(ctx, candidate)
+	status.Revision = revision
+	if err != nil {
+		err = fmt.Errorf("plugin %s from %s: %w", candidate.Manifest.ID, candidate.Origin, err)
+		status.State, status.Error = Failed, err.Error()
+	}
+	m.record(status)
+	return err
+}
+
+// Refused keeps a plugin that could not even be read in the status.
+func (m *Manager) Refused(err error) {
+	status := Status{State: Failed, Error: err.Error()}
+	var manifest *ManifestError
+	if errors.As(err, &manifest) {
+		status.Origin = manifest.File
+	}
+	m.record(status)
+}
+
+func (m *Manager) record(status Status) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.status = append(m.status, status)
+}
+
+// Plugins answers the status of all, in the order they were added.
+func (m *Manager) Plugins() []Status {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.status)
+}
+
+// Missing names the configured providers whose plugin is not there, ascending.
+func (m *Manager) Missing() []string {
+	var missing []string
+	active := map[string]bool{}
+	for _, status := range m.Plugins() {
+		active[status.ID] = status.State == Active
+	}
+	for _, name := range slices.Sorted(maps.Keys(m.options.Providers)) {
+		if plugin := m.options.Providers[name].Plugin; !active[plugin] {
+			missing = append(missing, fmt.Sprintf("provider %s needs the plugin %s, which is not active", name, plugin))
+		}
+	}
+	return missing
+}
+
+func (m *Manager) activate(ctx context.Context, candidate Candidate) (revision string, err error) {
+	manifest := candidate.Manifest
+	config, err := checkConfig(manifest, m.options.Settings[manifest.ID].Config)
+	if err != nil {
+		return "", err
+	}
+	revision = revisionOf(candidate.Wasm, config)
+	module, err := m.load(ctx, candidate, config)
+	if err != nil {
+		return revision, err
+	}
+	logger := m.options.Logger.Named(manifest.ID)
+	plugin := &bridge.Plugin{ID: manifest.ID, Revision: revision, Builtin: candidate.Builtin, Caller: caller{module},
+		Log: func(level, line string) { logger.Log(hclog.LevelFromString(level), line) }}
+	contributions, connections, err := m.contributions(plugin, manifest)
+	if err == nil {
+		_, err = m.options.Registries.Replace(registry.Scope{ID: manifest.ID, Builtin: candidate.Builtin, Revision: revision, Contributions: contributions})
+	}
+	if err != nil {
+		for _, connection := range connections {
+			err = errors.Join(err, connection.Close())
+		}
+		return revision, errors.Join(err, module.Close())
+	}
+	m.mu.Lock()
+	m.connections = append(m.connections, connections...)
+	m.mu.Unlock()
+	return revision, nil
+}
+
+// revisionOf names a module with its settings.
+func revisionOf(module, config []byte) string {
+	hash := sha256.New()
+	hash.Write(module)
+	hash.Write([]byte{0})
+	hash.Write(config)
+	return hex.EncodeToString(hash.Sum(nil))[:16]
+}
+
+func (m *Manager) load(ctx context.Context, candidate Candidate, config json.RawMessage) (*wasm.Module, error) {
+	manifest := candidate.Manifest
+	init, err := json.Marshal(abi.Call[abi.Init]{Meta: abi.Meta{Plugin: manifest.ID},
+		Body: abi.Init{Config: config, Minor: abi.Minor, Operations: bridge.Offered()}})
+	if err != nil {
+		return nil, err
+	}
+	spec := wasm.Spec{
+		Name: manifest.ID, Wasm: candidate.Wasm, Entries: entries(manifest),
+		Limits:  wasm.Limits{MemoryMiB: memoryMiB(manifest)},
+		Pure:    len(manifest.Tools) == 0 && len(manifest.Contexts) == 0,
+		Trusted: candidate.Builtin, Lazy: candidate.Builtin,
+		Init: abi.EncodeMessage(init, nil), CheckInit: checkInit,
+	}
+	return m.engine.Load(ctx, spec)
+}
+
+func checkInit(answer []byte) error {
+	body, _, err := abi.DecodeMessage(answer)
+	if err != nil {
+		return err
+	}
+	var decoded abi.Answer[abi.None]
+	if err := json.Unmarshal(body, &decoded); err != nil {
+		return err
+	}
+	if decoded.Error != nil {
+		return decoded.Error
+	}
+	return nil
+}
+
+// Default memory limits in MiB.
+const (
+	memoryDefault  = 32
+	memoryProvider = 128
+)
+
+func memoryMiB(manifest abi.Manifest) int {
+	switch {
+	case manifest.Limits.MemoryMiB > 0:
+		return manifest.Limits.MemoryMiB
+	case len(manifest.Providers) > 0:
+		return memoryProvider
+	}
+	return memoryDefault
+}
+
+// entries lists what the module must export for what its manifest declares.
+func entries(manifest abi.Manifest) []string {
+	var all []string
+	if len(manifest.Tools) > 0 {
+		all = append(all, abi.ExportTool)
+	}
+	if len(manifest.Contexts) > 0 {
+		all = append(all, abi.ExportContext)
+	}
+	if len(manifest.Providers) > 0 {
+		all = append(all, abi.ExportProviderEncode, abi.ExportProviderDecode, abi.ExportProviderClassify)
+	}
+	if len(manifest.Transforms) > 0 {
+		all = append(all, abi.ExportTransform)
+	}
+	return all
+}
+
+// Close closes all plugins and waits for their calls. Safe twice.
+func (m *Manager) Close() error {
+	for _, status := range m.Plugins() {
+		if status.State == Active {
+			m.options.Registries.Remove(status.ID, "")
+		}
+	}
+	m.mu.Lock()
+	connections := m.connections
+	m.connections = nil
+	m.mu.Unlock()
+	err := m.engine.Close()
+	for _, connection := range connections {
+		err = errors.Join(err, connection.Close())
+	}
+	return err
+}
+
+// qualified is a transform's name in the registry.
+func qualified(plugin, name string) string { return strings.Join([]string{plugin, name}, "/") }
