@@ -23,6 +23,8 @@ var (
 	// ErrFull: the disk is full; nothing was written and the log goes on.
 	ErrFull = errors.New("the disk is full")
 	// ErrFailed: the log could not make a commit durable and accepts nothing more.
+	// Whether the batches it was answered for were written is known only when the
+	// log was opened anew; they are there whole or not at all.
 	ErrFailed = errors.New("the log has failed and must be opened anew")
 	// ErrClosed: the log is closed.
 	ErrClosed = errors.New("the log is closed")

@@ -30,7 +30,7 @@ type Event struct {
 	// Fence is the fence of the execution lease it was appended with; 0 for the
 	// modes that need none. Set by Append.
 	Fence int64
-	// Data is the encoded payload: one JSON value.
+	// Data is the encoded payload: one JSON value, never empty.
 	Data []byte
 }
 

@@ -20,7 +20,7 @@ type Log interface {
 	//
 	// Errors: ErrSequence, ErrFenced, ErrDeleted, ErrEventExists, a *RejectedError
 	// with what a projection answered, ErrTooLarge, ErrFull, ErrFailed, ErrClosed.
-	// On every error nothing of the batch was written. When ctx ends while the
+	// On every error but ErrFailed nothing of the batch was written. When ctx ends while the
 	// batch waits, nothing was written and the error is ctx's; once it is being
 	// written, Append waits for the outcome whatever becomes of ctx.
 	Append(ctx context.Context, batch Batch) ([]Event, error)
@@ -47,13 +47,15 @@ type Log interface {
 
 	// Delete removes the events of the aggregate and what projections keep of it,
 	// and leaves a tombstone: the id can never be used again. Deleting a tombstone
-	// is no error.
+	// is no error, and an id that was never used becomes one. Watchers are poked.
 	Delete(ctx context.Context, aggregate string) error
 
-	// View runs read with a consistent snapshot of the kernel tables.
+	// View runs read with a consistent snapshot of the kernel tables. Statements
+	// that write fail. read must not call the log's View, Read or Feed.
 	View(ctx context.Context, read func(Tx) error) error
 
-	// Close waits for what was accepted, then closes the store. Safe twice.
+	// Close waits for what was accepted, then closes the store and pokes all
+	// watchers. Safe twice. Everything answers ErrClosed from then on.
 	Close() error
 }
 
@@ -89,15 +91,17 @@ type Projection interface {
 
 // ReplayOptions say under whose name events are replayed. The rules:
 //
+//   - Strict and another owner: ErrReplayOwner, before anything else is looked at.
 //   - All events are of one aggregate and consecutive, checked before the first
 //     is applied; else *ReplayError.
-//   - Strict and another owner: ErrReplayOwner, before anything else is looked at.
 //   - A sequence that is already there must be the same event (id, type, version,
-//     data), which is a no-op; else *ReplayError (diverged).
+//     data as a JSON value), which is a no-op; else *ReplayError (diverged).
 //   - Not strict and another owner: the events are skipped.
 //   - A gap, or an id used elsewhere: *ReplayError.
 //   - Projections run as they did at first. Nothing else does. Watchers are poked.
-//   - The owner is stored when the aggregate has none.
+//   - The owner is stored when the aggregate has none, also by a no-op.
+//   - The events are taken whole or not at all. Position is given anew; Fence is
+//     kept as recorded and does not change the aggregate's.
 type ReplayOptions struct {
 	Owner  string
 	Strict bool

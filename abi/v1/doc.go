@@ -27,6 +27,16 @@
 //	host_call(op_ptr, op_len, req_ptr, req_len) -> i32   length of the pending answer
 //	host_read(ptr)                                       copies that answer to ptr
 //
+// The request is a message whose JSON is the operation's request itself, without a
+// [Call] around it; the answer is a message like that of an export.
+//
+// # Memory
+//
+// The host writes a call's message to memory of plinth_alloc and copies the answer
+// before it makes the next call. Where plinth_free is exported it may be told of
+// the answer's memory, and of the message's, which the guest may have taken back
+// by itself: freeing what is not held does nothing.
+//
 // The package uses nothing but the standard library and builds for wasip1, so
 // guests in Go use the very same types.
 package abi

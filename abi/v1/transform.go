@@ -25,10 +25,13 @@ type TransformEdits struct {
 type Edit struct {
 	// Part is "system", "messages", "tools", "generation", "options" or "headers".
 	Part string `json:"part"`
-	// Op is "append" (a new item with a new ID), "replace" or "drop" (the item ID),
-	// or "set" (the field ID of generation, options or headers).
-	Op    string          `json:"op"`
-	ID    string          `json:"id"`
+	// Op is "append" (a new system part), "replace" (the text of a system part or of
+	// a message's part, the description of a tool), "drop" (a system part, a tool) or
+	// "set" (a field of generation, options or headers).
+	Op string `json:"op"`
+	// ID is the part's id, the tool's name, or the field's name.
+	ID string `json:"id"`
+	// Value is a text for append and replace, the field's value for set.
 	Value json.RawMessage `json:"value,omitempty"`
 }
 

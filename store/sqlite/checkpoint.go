@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 
 	"github.com/hashicorp/go-hclog"
@@ -15,7 +16,9 @@ import (
 const (
 	// checkpointPages is how long the WAL may grow before it is copied back. A
 	// page that changes often is copied once for all of its changes in between.
-	checkpointPages = 4096
+	checkpointPages = 16 << 20 / pageSize
+	// behindPages is how much may wait to be copied before commits have to wait.
+	behindPages = 4 * checkpointPages
 	// lookGroups and lookBytes say after how many commits or bytes written the
 	// length of the WAL is looked at.
 	lookGroups = 64
@@ -29,12 +32,14 @@ type checkpointer struct {
 	db     *sql.DB
 	logger hclog.Logger
 
-	// Of the writer: what was written since the last look.
+	// groups and bytes are what was written since the last look; the writer's.
 	groups, bytes int
-	look          chan struct{}
-
+	// wanted tells the goroutine that the WAL is long.
+	wanted chan struct{}
 	// remainder asks the writer to copy what was written meanwhile.
 	remainder atomic.Bool
+	// copying is held while pages are copied: SQLite refuses the second at once.
+	copying sync.Mutex
 	// failure is what the goroutine met and the writer must answer with.
 	failure atomic.Pointer[error]
 
@@ -43,7 +48,7 @@ type checkpointer struct {
 }
 
 func newCheckpointer(db *sql.DB, logger hclog.Logger) *checkpointer {
-	return &checkpointer{db: db, logger: logger, look: make(chan struct{}, 1),
+	return &checkpointer{db: db, logger: logger, wanted: make(chan struct{}, 1),
 		stopped: make(chan struct{}), done: make(chan struct{})}
 }
 
@@ -64,16 +69,29 @@ func (c *checkpointer) written(ctx context.Context, conn *conn, group []*request
 		c.bytes += r.size
 	}
 	if c.remainder.Swap(false) {
-		_, err := checkpoint(ctx, conn.sql, "PASSIVE")
-		return c.judge(err)
+		return c.judge(c.copy(ctx, conn.sql))
 	}
 	if c.groups < lookGroups && c.bytes < lookBytes {
 		return nil
 	}
 	c.groups, c.bytes = 0, 0
-	select {
-	case c.look <- struct{}{}:
-	default:
+	return c.judge(c.look(ctx, conn.sql))
+}
+
+// look has the WAL copied when it is long: beside the commits, or at once when
+// the goroutine is too far behind.
+func (c *checkpointer) look(ctx context.Context, on querier) error {
+	wal, err := checkpoint(ctx, on, "NOOP")
+	switch {
+	case err != nil:
+		return err
+	case wal.pages-wal.copied >= behindPages:
+		return c.copy(ctx, on)
+	case wal.pages >= checkpointPages:
+		select {
+		case c.wanted <- struct{}{}:
+		default:
+		}
 	}
 	return nil
 }
@@ -84,25 +102,21 @@ func (c *checkpointer) run() {
 		select {
 		case <-c.stopped:
 			return
-		case <-c.look:
-			if err := c.judge(c.copy(context.Background())); err != nil {
+		case <-c.wanted:
+			if err := c.judge(c.copy(context.Background(), c.db)); err != nil {
 				c.failure.Store(&err)
 				return
 			}
+			c.remainder.Store(true)
 		}
 	}
 }
 
-// copy runs a checkpoint when the WAL is long.
-func (c *checkpointer) copy(ctx context.Context) error {
-	wal, err := checkpoint(ctx, c.db, "NOOP")
-	if err != nil || wal.pages < checkpointPages {
-		return err
-	}
-	wal, err = checkpoint(ctx, c.db, "PASSIVE")
-	if err == nil && wal.copied < wal.pages {
-		c.remainder.Store(true)
-	}
+// copy copies what is in the WAL now and no reader needs there.
+func (c *checkpointer) copy(ctx context.Context, on querier) error {
+	c.copying.Lock()
+	defer c.copying.Unlock()
+	_, err := checkpoint(ctx, on, "PASSIVE")
 	return err
 }
 

@@ -13,7 +13,7 @@ import (
 
 // Settings of the database, by measurement: see DESIGN.md.
 const (
-	pageSize        = 4096     // bytes
+	pageSize        = 1024     // bytes
 	writerCache     = 16 << 10 // KiB
 	readerCache     = 4 << 10  // KiB for each reader
 	busyTimeout     = 5000     // milliseconds

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"sync"
 
+	"github.com/hashicorp/go-hclog"
+
 	"github.com/plinthhost/plinth/store"
 	"github.com/plinthhost/plinth/store/sqllog"
 )
@@ -59,7 +61,7 @@ func (s *Store) open(ctx context.Context, kind func(path string) (string, error)
 	if err := refuseNetwork(s.options.Dir, kind); err != nil {
 		return err
 	}
-	if err := makePrivate(s.options.Dir); err != nil {
+	if err := makePrivate(s.options.Dir, s.options.Logger); err != nil {
 		return err
 	}
 	if s.lock, err = acquireLock(filepath.Join(s.options.Dir, "lock")); err != nil {
@@ -128,16 +130,20 @@ func (c *counter) next(context.Context, store.Tx) (int64, error) {
 	return c.last, nil
 }
 
-// makePrivate makes the folder, and takes it from everybody else.
-func makePrivate(dir string) error {
+// makePrivate makes the folder for this user alone. One that is there is left as
+// it is: it may hold more than the store, whose own files are private anyway.
+func makePrivate(dir string, logger hclog.Logger) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
 	info, err := os.Stat(dir)
-	if err != nil || info.Mode().Perm() == 0o700 {
+	if err != nil {
 		return err
 	}
-	return os.Chmod(dir, 0o700)
+	if mode := info.Mode().Perm(); mode&0o077 != 0 {
+		logger.Warn("the data folder is open to other users; run chmod 700 on it", "folder", dir, "mode", mode)
+	}
+	return nil
 }
 
 // makeFile makes an empty private file: SQLite gives its WAL the same mode.

@@ -27,8 +27,8 @@ type Migration struct {
 
 // Options say where the store lives and what runs in its transactions.
 type Options struct {
-	// Dir is the folder of plinth.db, blobs and lock. It is made when it is
-	// missing, and private to the user.
+	// Dir is the folder of plinth.db, blobs and lock. It is made, for this user
+	// alone, when it is missing.
 	Dir string
 	// Projections run on each event in the append's transaction.
 	Projections []store.Projection

@@ -19,6 +19,7 @@ func TestConformance(t *testing.T) {
 			`ROLLBACK`,
 			`COMMIT`,
 			`ROLLBACK; BEGIN`,
+			`ROLLBACK; BEGIN; SAVEPOINT part`,
 			`INSERT OR ROLLBACK INTO storetest_trap (id) VALUES (1)`,
 		},
 	})

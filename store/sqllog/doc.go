@@ -3,12 +3,11 @@
 // hands in. Each data statement is written once for SQLite and PostgreSQL:
 // placeholders ascend from $1, names are ordered as bytes and never as text.
 //
-// A driver brings the tables (its own DDL, see Tables), the transactions, the
+// A driver brings the tables (its own DDL), the transactions, the
 // positions and the blobs. It decides how appends share a commit, and what a
 // failed commit means.
-package sqllog
-
-// Tables that a driver's DDL must make, with these columns:
+//
+// The tables, which the DDL of a driver must make, and their columns:
 //
 //	log_aggregate  num (generated integer key), name (text, unique), first (integer, 0),
 //	               fence (integer, 0), owner (text, ''), deleted (integer, 0)
@@ -19,4 +18,4 @@ package sqllog
 //	log_meta       name (text key), value (text)
 //	log_kv         namespace (bytes), key (bytes), value (bytes); key (namespace, key)
 //	log_view       name (text key), reason (text, empty while the view is fresh)
-const Tables = "log_aggregate, log_event, log_meta, log_kv, log_view"
+package sqllog

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/plinthhost/plinth/store"
@@ -66,7 +67,7 @@ func (l *Log) Feed(ctx context.Context, tx store.Tx, after int64, limit int) (st
 // events runs a query whose last placeholder is the limit. It asks for one row
 // more than limit, to know whether there is one.
 func (l *Log) events(ctx context.Context, tx store.Tx, limit int, query string, args ...any) (events []store.Event, more bool, err error) {
-	limit = max(limit, 0)
+	limit = min(max(limit, 0), math.MaxInt32)
 	rows, err := tx.Query(ctx, query, append(args, int64(limit)+1)...)
 	if err != nil {
 		return nil, false, err

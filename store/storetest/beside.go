@@ -46,6 +46,7 @@ func testKV(t *testing.T, h Harness) {
 		{"", "", 99, []string{"a", "a/", "a/10", "a/9", "a/Z", "a/a", "a/é", "a/\xff", "b"}},
 		{"a/", "", 99, []string{"a/", "a/10", "a/9", "a/Z", "a/a", "a/é", "a/\xff"}},
 		{"a/", "a/9", 2, []string{"a/Z", "a/a"}},
+		{"a/", "a/", 1, []string{"a/10"}},
 		{"a/", "0", 1, []string{"a/"}},
 		{"a/", "b", 9, nil},
 		{"a/", "", 0, nil},

@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"errors"
+	"math"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -23,6 +24,7 @@ func testRead(t *testing.T, h Harness) {
 	}{
 		{"all", -1, 5, store.Page{Events: written, Head: head}},
 		{"more room than events", -1, 9, store.Page{Events: written, Head: head}},
+		{"the largest limit", -1, math.MaxInt, store.Page{Events: written, Head: head}},
 		{"from before the first", -7, 9, store.Page{Events: written, Head: head}},
 		{"a part", -1, 2, store.Page{Events: written[:2], More: true, Head: head}},
 		{"the middle", 1, 2, store.Page{Events: written[2:4], More: true, Head: head}},

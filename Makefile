@@ -1,0 +1,97 @@
+# Plinth. `make` lists the targets; every one of them checks the prerequisites first.
+
+# Tools that are run and never installed. They do not enter go.mod.
+GOLANGCI_LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+
+GO      ?= go
+BINARY  := bin/plinth
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unversioned)
+
+# Where `make install` puts the program: PREFIX/bin, else where `go install` would.
+ifdef PREFIX
+BINDIR ?= $(PREFIX)/bin
+else
+BINDIR ?= $(or $(shell $(GO) env GOBIN 2>/dev/null),$(firstword $(subst :, ,$(shell $(GO) env GOPATH 2>/dev/null)))/bin)
+endif
+
+# The modules of the guests, tied to the main one by go.work.
+GUESTS   := $(sort $(patsubst %/go.mod,./%/...,$(wildcard sdk-plugins/go/go.mod plugins/builtin/*/go.mod plugins/examples/*/go.mod)))
+PACKAGES := ./... $(GUESTS)
+
+FUZZTIME    ?= 10s
+CRASH_COUNT ?= 3
+
+.DEFAULT_GOAL := help
+.PHONY: help prerequisites build install demo test race arch crash fuzz lint lint-fix fmt golden plugins plugins-verify \
+	bench-store bench-turn verify verify-long clean
+
+help: prerequisites ## this list
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+prerequisites: ## say what the build needs and this machine lacks
+	@GO='$(GO)' scripts/prerequisites
+
+build: prerequisites ## build bin/plinth
+	$(GO) build -trimpath -ldflags '-X main.version=$(VERSION)' -o $(BINARY) ./cmd/host
+
+install: build ## install plinth into PREFIX/bin, or where `go install` would
+	install -d '$(DESTDIR)$(BINDIR)'
+	install -m 0755 $(BINARY) '$(DESTDIR)$(BINDIR)/plinth'
+	@echo 'installed $(DESTDIR)$(BINDIR)/plinth'
+
+demo: build ## a session from prompt to answer, without a key or a network
+	scripts/demo
+
+test: prerequisites ## all tests that need nothing but Go and a C compiler
+	$(GO) test $(PACKAGES)
+
+race: prerequisites ## the tests under the race detector
+	$(GO) test -race $(PACKAGES)
+
+arch: prerequisites ## the rules on imports and package state
+	$(GO) test -count=1 ./tests/arch
+
+crash: prerequisites ## kill and restart tests, CRASH_COUNT times
+	packages=$$(scripts/matching '^func Test[A-Za-z0-9_]*(Kill|Crash)') && \
+		$(GO) test -count=$(CRASH_COUNT) -run 'Kill|Crash' $$packages
+
+fuzz: prerequisites ## every fuzz target for FUZZTIME
+	scripts/fuzz $(FUZZTIME)
+
+lint: prerequisites ## golangci-lint over all modules
+	$(GO) run $(GOLANGCI_LINT) run $(PACKAGES)
+
+lint-fix: prerequisites ## let the linters repair what they can
+	$(GO) run $(GOLANGCI_LINT) run --fix $(PACKAGES)
+
+fmt: prerequisites ## format the Go code
+	gofmt -w -s .
+
+golden: prerequisites ## rewrite the golden files from what the code does now
+	packages=$$(scripts/matching 'flag\.Bool\("update"|/sessiontest"') && $(GO) test $$packages -update
+
+plugins: prerequisites ## rebuild the guests (needs TinyGo)
+	scripts/plugins
+
+plugins-verify: prerequisites ## rebuild the guests elsewhere and compare (needs TinyGo)
+	scripts/plugins-verify
+
+bench-store: prerequisites ## figures of the log
+	$(GO) run ./tests/bench/store
+
+bench-turn: prerequisites ## figures of a turn
+	$(GO) run ./tests/bench/turn
+
+verify: prerequisites ## nothing unformatted, suspicious, untidy or stale
+	@unformatted=$$(gofmt -l -s .); test -z "$$unformatted" || { echo "not formatted, run make fmt:"; echo "$$unformatted"; exit 1; }
+	$(GO) vet $(PACKAGES)
+	scripts/tidy
+	scripts/plugins-verify
+
+verify-long: verify lint race ## verify, lint, race and the long share of random, crash and fuzz tests
+	packages=$$(scripts/matching '"pgregory.net/rapid"') && $(GO) test $$packages -count=1 -rapid.checks=5000
+	$(MAKE) crash CRASH_COUNT=20
+	$(MAKE) fuzz FUZZTIME=2m
+
+clean: ## remove what was built
+	rm -rf bin

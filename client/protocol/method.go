@@ -1,0 +1,50 @@
+package protocol
+
+// Methods of a req frame. Each does what its HTTP route does and answers the
+// same result.
+const (
+	MethodSessionCreate    = "session.create"    // CreateSession → Session
+	MethodSessionGet       = "session.get"       // SessionParams → Session
+	MethodSessionsList     = "sessions.list"     // ListSessions → SessionList
+	MethodSessionMessages  = "session.messages"  // MessagesParams → MessageList
+	MethodSessionPrompt    = "session.prompt"    // PromptParams → Receipt
+	MethodSessionInbox     = "session.inbox"     // SessionParams → Inbox
+	MethodSessionInterrupt = "session.interrupt" // SessionParams → CommandReceipt
+	MethodSessionResume    = "session.resume"    // SessionParams → CommandReceipt
+	MethodPermissionsList  = "permissions.list"  // PermissionsParams → PermissionList
+	MethodPermissionReply  = "permission.reply"  // ReplyParams → PermissionReceipt
+)
+
+// SessionParams names a session.
+type SessionParams struct {
+	SessionID string `json:"sessionID"`
+}
+
+// PromptParams are a session and a prompt to it.
+type PromptParams struct {
+	SessionID string `json:"sessionID"`
+	Prompt
+}
+
+// MessagesParams are a session and a selection of its messages.
+type MessagesParams struct {
+	SessionID string `json:"sessionID"`
+	ListMessages
+}
+
+// PermissionsParams narrow the open permissions to one session; all when empty.
+type PermissionsParams struct {
+	SessionID string `json:"sessionID,omitempty"`
+}
+
+// ReplyParams are a permission and the reply to it.
+type ReplyParams struct {
+	ID string `json:"id"`
+	PermissionReply
+}
+
+// Health answers /healthz and /readyz.
+type Health struct {
+	Status  string `json:"status"` // "ok"
+	Version string `json:"version"`
+}

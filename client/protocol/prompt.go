@@ -1,0 +1,127 @@
+package protocol
+
+import "time"
+
+// Delivery is when an admitted prompt joins the conversation.
+type Delivery string
+
+// The deliveries.
+const (
+	// Steer joins the running activity at its next safe boundary.
+	Steer Delivery = "steer"
+	// Queue opens an activity of its own when the ones before have settled.
+	Queue Delivery = "queue"
+)
+
+// Prompt is what a client sends to a session.
+type Prompt struct {
+	// ID is the message's id, "msg_…", made by the client or the server. The same
+	// ID with the same prompt and delivery answers the same receipt, with another
+	// one it is a conflict.
+	ID string `json:"id,omitempty"`
+	// Delivery is steer when empty.
+	Delivery Delivery `json:"delivery,omitempty"`
+	// Resume false admits without waking the session; absent is true.
+	Resume *bool `json:"resume,omitempty"`
+	PromptBody
+}
+
+// PromptBody is the part of a prompt that a retry must repeat exactly.
+type PromptBody struct {
+	Text       string    `json:"text,omitempty"`
+	Files      []File    `json:"files,omitempty"`
+	Agents     []Mention `json:"agents,omitempty"`
+	References []Mention `json:"references,omitempty"`
+	Agent      string    `json:"agent,omitempty"`
+	Model      *ModelRef `json:"model,omitempty"`
+	Variant    string    `json:"variant,omitempty"`
+	System     string    `json:"system,omitempty"`
+	// Tools turns tools on or off by name for this prompt.
+	Tools map[string]bool `json:"tools,omitempty"`
+	// Format is a JSON Schema the answer must fit.
+	Format   Raw `json:"format,omitempty"`
+	Metadata Raw `json:"metadata,omitempty"`
+}
+
+// File is an attachment: a blob the server has, or a path that is read before
+// the prompt is admitted.
+type File struct {
+	Blob   string  `json:"blob,omitempty"`
+	Path   string  `json:"path,omitempty"`
+	Mime   string  `json:"mime,omitempty"`
+	Name   string  `json:"name,omitempty"`
+	Source *Source `json:"source,omitempty"`
+}
+
+// Mention is an agent or a configured reference named in the text.
+type Mention struct {
+	Name   string  `json:"name"`
+	Source *Source `json:"source,omitempty"`
+}
+
+// Source is the place in the prompt's text that something stands for, in UTF-8
+// bytes, End exclusive.
+type Source struct {
+	Start int    `json:"start"`
+	End   int    `json:"end"`
+	Text  string `json:"text,omitempty"`
+}
+
+// Receipt says that a prompt was admitted: it is durable and nothing more.
+type Receipt struct {
+	ID          string   `json:"id"`
+	SessionID   string   `json:"sessionID"`
+	Delivery    Delivery `json:"delivery"`
+	AdmittedSeq int64    `json:"admittedSeq"`
+	// PromotedSeq is set once the prompt is part of the conversation.
+	PromotedSeq *int64     `json:"promotedSeq,omitempty"`
+	Time        time.Time  `json:"time"`
+	Prompt      PromptBody `json:"prompt"`
+	Cursor      string     `json:"cursor,omitempty"`
+}
+
+// PromptAnswer answers a prompt: the receipt, and with ?wait=settled the result.
+type PromptAnswer struct {
+	Receipt
+	Result *PromptResult `json:"result,omitempty"`
+}
+
+// Outcome is how the work on a prompt ended.
+type Outcome string
+
+// The outcomes.
+const (
+	OutcomeCompleted   Outcome = "completed"
+	OutcomeFailed      Outcome = "failed"
+	OutcomeInterrupted Outcome = "interrupted"
+	OutcomeHalted      Outcome = "halted" // a person declined
+)
+
+// PromptResult is what became of a prompt once its activity has settled.
+type PromptResult struct {
+	Outcome Outcome `json:"outcome"`
+	// Text is the text of the last assistant message.
+	Text string `json:"text"`
+	// Messages are those that followed the prompt, in order.
+	Messages []Message `json:"messages,omitempty"`
+	Error    *Failure  `json:"error,omitempty"`
+	Usage    *Usage    `json:"usage,omitempty"`
+	Cursor   string    `json:"cursor,omitempty"`
+}
+
+// Failure is why a step, an activity or a tool call failed.
+type Failure struct {
+	// Code is the kernel's word for it, such as "rate_limit" or "not_found".
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	// Status is the provider's HTTP status, when there was one.
+	Status    int  `json:"status,omitempty"`
+	Retryable bool `json:"retryable,omitempty"`
+}
+
+// Inbox lists the prompts that were admitted and are not part of the
+// conversation yet, in the order of admission.
+type Inbox struct {
+	Pending []Receipt `json:"pending"`
+	Cursor  string    `json:"cursor,omitempty"`
+}

@@ -1,0 +1,76 @@
+package client_test
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/plinthhost/plinth/client"
+	"github.com/plinthhost/plinth/client/protocol"
+)
+
+// golden is one step of a file of events.
+type golden struct {
+	protocol.Event
+	Part *struct {
+		Message string            `json:"message"`
+		Part    string            `json:"part"`
+		Kind    protocol.PartKind `json:"kind"`
+		Text    string            `json:"text"`
+	} `json:"part"`
+}
+
+func TestTranscript(t *testing.T) {
+	t.Parallel()
+	var transcript client.Transcript
+	file, err := os.ReadFile("testdata/turn.events")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(file)) {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		var step golden
+		if err := json.Unmarshal([]byte(line), &step); err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		if part := step.Part; part != nil {
+			transcript.Part(client.PartUpdate{Message: part.Message, Part: part.Part, Kind: part.Kind, Text: part.Text})
+		} else if err := transcript.Event(step.Event); err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+	}
+	got, err := json.MarshalIndent(map[string]any{
+		"messages": transcript.Messages, "permissions": transcript.Permissions, "running": transcript.Running,
+	}, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got = append(got, '\n')
+	if flag.Lookup("update").Value.String() == "true" {
+		if err := os.WriteFile("testdata/turn.json", got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile("testdata/turn.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(want), string(got)); d != "" {
+		t.Errorf("transcript (-want +got; -update writes it):\n%s", d)
+	}
+}
+
+func TestTranscriptRefusesOtherData(t *testing.T) {
+	t.Parallel()
+	var transcript client.Transcript
+	err := transcript.Event(protocol.Event{Seq: 3, Type: "session.text.ended", Data: json.RawMessage(`[]`)})
+	if err == nil || !strings.Contains(err.Error(), "sequence 3") {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,88 @@
+// Package config reads the operator's configuration: defaults, then config.toml,
+// then the environment (PLINTH_…), then flags. It is strict: an unknown key or a
+// bad value is an error that says where it stands and what is allowed, and all of
+// them are told at once.
+package config
+
+import (
+	"encoding/json"
+
+	"github.com/plinthhost/plinth/session"
+)
+
+// Config is the whole configuration. It is not changed after Load.
+type Config struct {
+	// Model is what new sessions use: model = "provider/model"; offline/rules.
+	Model session.ModelRef
+	// Agent is what new sessions run as; "build".
+	Agent string
+	// Listen is the TCP address of the API; "127.0.0.1:4747".
+	Listen string
+	// AllowedHosts are names, without port, that the Host header may have besides
+	// this machine's own; none.
+	AllowedHosts []string
+	// AllowedOrigins are origins, "https://host:port", that browsers may connect
+	// from besides the console's own; none.
+	AllowedOrigins []string
+	// Data is the absolute folder of the database and everything else that Plinth
+	// keeps; $XDG_DATA_HOME/plinth.
+	Data string
+	// Providers by the name a model is chosen with; none. "offline" is always there.
+	Providers map[string]Provider
+	// Rules of permission, in order; the last that fits decides. None.
+	Rules   []Rule
+	Runner  Runner
+	Plugins Plugins
+	// LogLevel is trace, debug, info, warn or error; "info".
+	LogLevel string
+	// File is the configuration file that was looked for, there or not.
+	File string
+}
+
+// Provider is one [providers.NAME].
+type Provider struct {
+	Plugin  string   `toml:"plugin"`   // "owner/name" of the plugin that speaks its protocol
+	BaseURL string   `toml:"base_url"` // the only place its requests go
+	Secret  string   `toml:"secret"`   // a reference, env:NAME or file:PATH; empty for none
+	Models  []string `toml:"models"`   // what may be chosen; empty for any
+}
+
+// Rule is one permission rule. Action and Resource are patterns.
+type Rule struct {
+	Action   string `toml:"action"`
+	Resource string `toml:"resource"`
+	Effect   string `toml:"effect"` // allow, ask or deny
+}
+
+// Runner bounds what one prompt may set going.
+type Runner struct {
+	MaxTurns         int // provider turns per drain; 25
+	MaxParallelTools int // tool calls at once per session; 16
+}
+
+// Plugins says which plugins run.
+type Plugins struct {
+	// Folders are absolute folders whose plugins are loaded and watched; none.
+	Folders []string
+	// Settings by the plugin's id "owner/name".
+	Settings map[string]Plugin
+}
+
+// Plugin is one [plugins."owner/name"].
+type Plugin struct {
+	Enabled bool // true
+	// Config is the plugin's own configuration as a JSON object; nil when not given.
+	Config json.RawMessage
+}
+
+// defaults is the configuration before anything was read.
+func defaults(folders Folders) Config {
+	return Config{
+		Model:    session.ModelRef{Provider: "offline", Model: "rules"},
+		Agent:    "build",
+		Listen:   "127.0.0.1:4747",
+		Data:     folders.Data,
+		Runner:   Runner{MaxTurns: 25, MaxParallelTools: 16},
+		LogLevel: "info",
+	}
+}

@@ -1,0 +1,253 @@
+package config_test
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/plinthhost/plinth/cmd/host/config"
+	"github.com/plinthhost/plinth/session"
+)
+
+// home makes a user's home with the given config.toml and answers its environment.
+func home(t *testing.T, text string) (dir string, environ []string) {
+	t.Helper()
+	dir = t.TempDir()
+	if text != "" {
+		folder := filepath.Join(dir, ".config", "plinth")
+		if err := os.MkdirAll(folder, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(folder, "config.toml"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir, []string{"HOME=" + dir, "PATH=/bin"}
+}
+
+func TestDefaults(t *testing.T) {
+	dir, environ := home(t, "")
+	got, err := config.Load(config.Sources{Environ: environ})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := config.Config{
+		Model: session.ModelRef{Provider: "offline", Model: "rules"}, Agent: "build", Listen: "127.0.0.1:4747",
+		Data: filepath.Join(dir, ".local/share/plinth"), Runner: config.Runner{MaxTurns: 25, MaxParallelTools: 16},
+		LogLevel: "info", File: filepath.Join(dir, ".config/plinth/config.toml"),
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+const full = `
+model = "local/llama/3"
+agent = "plan"
+listen = "[::1]:0"
+allowed_hosts = ["plinth.example", "10.0.0.1"]
+allowed_origins = ["https://plinth.example:8443"]
+data = "~/data"
+
+[providers.local]
+plugin = "core/openai"
+base_url = "http://127.0.0.1:8080/v1"
+secret = "env:PLINTH_LOCAL_KEY"
+models = ["llama/3", "other"]
+
+[permissions]
+rules = [
+  {action = "*", resource = "*", effect = "ask"},
+  {action = "read", resource = "docs/*", effect = "allow"},
+]
+
+[runner]
+max_turns = 3
+max_parallel_tools = 2
+
+[plugins]
+folders = ["/opt/plugins", "~/plugins/"]
+
+[plugins."acme/weather"]
+enabled = false
+
+[plugins."acme/rules"]
+config = {rules = ["be kind"], level = 3}
+
+[log]
+level = "debug"
+`
+
+func TestFile(t *testing.T) {
+	dir, environ := home(t, full)
+	got, err := config.Load(config.Sources{Environ: append(environ, "PLINTH_LOCAL_KEY=x")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := config.Config{
+		Model: session.ModelRef{Provider: "local", Model: "llama/3"}, Agent: "plan", Listen: "[::1]:0",
+		AllowedHosts: []string{"plinth.example", "10.0.0.1"}, AllowedOrigins: []string{"https://plinth.example:8443"},
+		Data: filepath.Join(dir, "data"),
+		Providers: map[string]config.Provider{"local": {Plugin: "core/openai", BaseURL: "http://127.0.0.1:8080/v1",
+			Secret: "env:PLINTH_LOCAL_KEY", Models: []string{"llama/3", "other"}}},
+		Rules:  []config.Rule{{Action: "*", Resource: "*", Effect: "ask"}, {Action: "read", Resource: "docs/*", Effect: "allow"}},
+		Runner: config.Runner{MaxTurns: 3, MaxParallelTools: 2},
+		Plugins: config.Plugins{Folders: []string{"/opt/plugins", filepath.Join(dir, "plugins")}, Settings: map[string]config.Plugin{
+			"acme/weather": {}, "acme/rules": {Enabled: true, Config: json.RawMessage(`{"level":3,"rules":["be kind"]}`)}}},
+		LogLevel: "debug", File: filepath.Join(dir, ".config/plinth/config.toml"),
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestLayers(t *testing.T) {
+	_, environ := home(t, "agent = \"file\"\nlisten = \"127.0.0.1:1\"\ndata = \"/file\"\nallowed_hosts = [\"bad host\"]\n[runner]\nmax_turns = 0\n[log]\nlevel = \"loud\"\n")
+	got, err := config.Load(config.Sources{
+		Environ: append(environ, "PLINTH_LISTEN=127.0.0.1:2", "PLINTH_DATA=/variable", "PLINTH_RUNNER_MAX_TURNS=nonsense",
+			"PLINTH_ALLOWED_HOSTS=a.example, b.example", "PLINTH_PLUGINS_FOLDERS=/a:/b", "PLINTH_LOG_LEVEL=warn", "PLINTH_TOKEN=x"),
+		Flags:   config.Overrides{Data: "/flag", MaxTurns: 7, MaxParallelTools: 9},
+		Foreign: []string{"PLINTH_TOKEN"},
+	})
+	if err != nil {
+		t.Fatal(err) // what a later layer replaces cannot be wrong
+	}
+	seen := []any{got.Agent, got.Listen, got.Data, got.Runner.MaxTurns, got.Runner.MaxParallelTools, got.LogLevel, got.AllowedHosts, got.Plugins.Folders}
+	want := []any{"file", "127.0.0.1:2", "/flag", 7, 9, "warn", []string{"a.example", "b.example"}, []string{"/a", "/b"}}
+	if diff := cmp.Diff(want, seen); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestProblems gives one bad value each and wants the place, the value and what is
+// allowed. FILE stands for the file's path.
+func TestProblems(t *testing.T) {
+	provider := "[providers.p]\nplugin = \"core/openai\"\nbase_url = \"https://x.example/v1\"\n"
+	for name, test := range map[string]struct{ text, want string }{
+		"syntax":           {"agent = ", "FILE:1: "},
+		"twice":            {"agent = \"a\"\nagent = \"b\"", "FILE:2: "},
+		"unknown":          {"\nmodle = \"x\"", "FILE:2: modle: unknown key; known here: model, agent, listen,"},
+		"unknown table":    {"[loging]\nlevel = \"info\"", "FILE:1: loging: unknown key; known here: model,"},
+		"unknown below":    {"[runner]\nmax_turn = 1", "FILE:2: runner.max_turn: unknown key; known here: max_turns, max_parallel_tools"},
+		"unknown provider": {provider + "api_key = \"hush\"", "FILE:4: providers.p.api_key: unknown key; known here: plugin, base_url, secret, models"},
+		"unknown rule":     {"[permissions]\nrules = [{action=\"*\", resource=\"*\", effekt=\"ask\"}]", "FILE:2: permissions.rules.0.effekt: unknown key; known here: action, resource, effect"},
+		"kind":             {"agent = 3", "FILE:1: agent: must be a string in quotes"},
+		"kind of number":   {"[runner]\nmax_turns = \"3\"", "FILE:2: runner.max_turns: must be a whole number"},
+		"kind of list":     {"allowed_hosts = \"a\"", "FILE:1: allowed_hosts: must be a list of strings"},
+		"model":            {"\n\nmodel = \"gpt\"", `FILE:3: model = "gpt": must be "provider/model"`},
+		"model unknown":    {"model = \"x/y\"\n" + provider, `FILE:1: model = "x/y": there is no provider "x"; known are offline, p; add a table [providers.x]`},
+		"model of offline": {"model = \"offline/gpt\"", `FILE:1: model = "offline/gpt": the provider offline has one model`},
+		"model not listed": {"model = \"p/y\"\n" + provider + "models = [\"z\"]", `FILE:1: model = "p/y": the models of "p" are z`},
+		"agent":            {"agent = \"Build It\"", `FILE:1: agent = "Build It": must be a name`},
+		"listen":           {"listen = \"4747\"", `FILE:1: listen = "4747": must be an IP address or localhost with a port`},
+		"listen port":      {"listen = \"127.0.0.1:99999\"", `FILE:1: listen = "127.0.0.1:99999": must be`},
+		"listen name":      {"listen = \"example:1\"", `FILE:1: listen = "example:1": must be`},
+		"hosts":            {"allowed_hosts = [\"a\",\n\"http://b\"]", `FILE:1: allowed_hosts.1 = "http://b": must be a host's name`},
+		"origins":          {"allowed_origins = [\"https://a/\"]", `FILE:1: allowed_origins.0 = "https://a/": must be an origin`},
+		"data":             {"data = \"here\"", `FILE:1: data = "here": must be an absolute path`},
+		"provider name":    {strings.Replace(provider, ".p]", ".P]", 1), "FILE:1: providers.P: a provider's name"},
+		"provider taken":   {strings.Replace(provider, ".p]", ".offline]", 1), "FILE:1: providers.offline: the name is taken"},
+		"provider plugin":  {"[providers.p]\nbase_url = \"https://x.example\"", `FILE:1: providers.p.plugin = "": must be the id of a provider plugin`},
+		"base URL":         {"[providers.p]\nplugin = \"core/openai\"\nbase_url = \"x.example\"", "FILE:3: providers.p.base_url: the base URL \"x.example\" must be like https://"},
+		"secret in clear":  {"[providers.p]\nplugin = \"core/openai\"\nbase_url = \"http://x.example\"\nsecret = \"env:K\"", "FILE:3: providers.p.base_url: no secret is sent over plain http"},
+		"secret pasted":    {provider + "secret = \"sk-hush\"", "FILE:4: providers.p.secret: a secret is given as a reference"},
+		"keyring":          {provider + "secret = \"keyring:x\"", "FILE:4: providers.p.secret: secret references with keyring: are not available in this version"},
+		"empty model":      {provider + "models = [\"\"]", "FILE:4: providers.p.models: must have no empty name"},
+		"effect":           {"[permissions]\nrules = [\n{action=\"*\", resource=\"*\", effect=\"ask\"},\n{action=\"*\", resource=\"*\", effect=\"maybe\"},\n]", `FILE:4: permissions.rules.1.effect = "maybe": must be one of allow, ask, deny`},
+		"effect in tables": {"[[permissions.rules]]\naction=\"*\"\nresource=\"*\"\neffect=\"ask\"\n[[permissions.rules]]\naction=\"*\"\nresource=\"*\"\neffect=\"maybe\"", `FILE:8: permissions.rules.1.effect = "maybe": must be one of`},
+		"rule's action":    {"[[permissions.rules]]\nresource=\"*\"\neffect=\"ask\"", "FILE:1: permissions.rules.0.action: is missing"},
+		"rule's resource":  {"[[permissions.rules]]\naction=\"*\"\neffect=\"ask\"", "FILE:1: permissions.rules.0.resource: is missing"},
+		"turns":            {"[runner]\nmax_turns = 0", "FILE:2: runner.max_turns = 0: must be from 1 to 1000"},
+		"tools":            {"runner.max_parallel_tools = 257", "FILE:1: runner.max_parallel_tools = 257: must be from 1 to 256"},
+		"plugin id":        {"[plugins.weather]\nenabled = true", `FILE:1: plugins.weather: a plugin's table is named by its id, like [plugins."acme/weather"]`},
+		"plugin key":       {"[plugins.\"a/b\"]\nenable = true", `FILE:2: plugins."a/b".enable: unknown key; known here: enabled, config`},
+		"plugin enabled":   {"[plugins.\"a/b\"]\nenabled = \"yes\"", `FILE:2: plugins."a/b".enabled = "yes": must be true or false`},
+		"plugin config":    {"[plugins.\"a/b\"]\nconfig = 1", `FILE:2: plugins."a/b".config = 1: must be a table`},
+		"plugins key":      {"[plugins]\nfolder = 1", "FILE:2: plugins.folder: unknown key; known here: folders"},
+		"plugin folders":   {"[plugins]\nfolders = [1]", "FILE:2: plugins.folders: must be a list of strings"},
+		"plugin folder":    {"[plugins]\nfolders = [\"/a\", \"b\"]", `FILE:2: plugins.folders.1 = "b": must be an absolute path`},
+		"level":            {"[log]\nlevel = \"loud\"", `FILE:2: log.level = "loud": must be one of trace, debug, info, warn, error`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, environ := home(t, test.text)
+			_, err := config.Load(config.Sources{Environ: environ})
+			var e *config.Error
+			if !errors.As(err, &e) || len(e.Problems) != 1 {
+				t.Fatalf("want one problem: %v", err)
+			}
+			want := strings.ReplaceAll(test.want, "FILE", filepath.Join(dir, ".config/plinth/config.toml"))
+			if !strings.HasPrefix(err.Error(), want) {
+				t.Errorf("%v\nwant %s", err, want)
+			}
+			if strings.Contains(err.Error(), "hush") {
+				t.Errorf("the error shows a secret: %v", err)
+			}
+		})
+	}
+}
+
+func TestProblemsOfVariablesAndFlags(t *testing.T) {
+	_, environ := home(t, "agent = \"A\"\n[log]\nlevel = \"x\"")
+	_, err := config.Load(config.Sources{
+		Environ: append(environ, "PLINTH_MODEL=gpt", "PLINTH_RUNNER_MAX_TURNS=many", "PLINTH_MODLE=x", "PLINTH_ALLOWED_HOSTS=a,b/c"),
+		Flags:   config.Overrides{Listen: "x", PluginFolders: []string{"/a", "b"}},
+	})
+	for _, want := range []string{
+		`config.toml:1: agent = "A"`, `config.toml:3: log.level = "x"`, `PLINTH_MODEL: model = "gpt"`, `PLINTH_MODLE: unknown variable; known are PLINTH_CONFIG`,
+		`PLINTH_RUNNER_MAX_TURNS: runner.max_turns = "many": must be a whole number`, `--listen: listen = "x"`,
+		`PLINTH_ALLOWED_HOSTS: allowed_hosts.1 = "b/c"`, `--plugins: plugins.folders.1 = "b"`,
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v\nhas no %s", err, want)
+		}
+	}
+}
+
+func TestNamedFile(t *testing.T) {
+	dir, environ := home(t, "agent = \"usual\"")
+	other := filepath.Join(dir, "other.toml")
+	if _, err := config.Load(config.Sources{Environ: environ, Flags: config.Overrides{File: other}}); err == nil || !strings.Contains(err.Error(), other) {
+		t.Errorf("a named file that is not there: %v", err)
+	}
+	if err := os.WriteFile(other, []byte("agent = \"named\""), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, sources := range []config.Sources{
+		{Environ: append(environ, "PLINTH_CONFIG="+other)},
+		{Environ: append(environ, "PLINTH_CONFIG=/nowhere"), Flags: config.Overrides{File: other}},
+	} {
+		got, err := config.Load(sources)
+		if err != nil || got.Agent != "named" || got.File != other {
+			t.Errorf("%+v, %v", got, err)
+		}
+	}
+}
+
+func TestFolders(t *testing.T) {
+	for name, test := range map[string]struct {
+		environ []string
+		want    config.Folders
+		wrong   string
+	}{
+		"home":     {environ: []string{"HOME=/h"}, want: config.Folders{Config: "/h/.config/plinth", Data: "/h/.local/share/plinth"}},
+		"XDG":      {environ: []string{"XDG_CONFIG_HOME=/c", "XDG_DATA_HOME=/d"}, want: config.Folders{Config: "/c/plinth", Data: "/d/plinth"}},
+		"relative": {environ: []string{"HOME=/h", "XDG_DATA_HOME=d"}, wrong: `XDG_DATA_HOME="d" must be an absolute path`},
+		"nothing":  {wrong: "neither XDG_CONFIG_HOME nor HOME"},
+	} {
+		got, err := config.FindFolders(test.environ)
+		if test.wrong != "" {
+			if err == nil || !strings.Contains(err.Error(), test.wrong) {
+				t.Errorf("%s: %v", name, err)
+			}
+			continue
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" || err != nil {
+			t.Errorf("%s: %v %s", name, err, diff)
+		}
+	}
+}

@@ -1,0 +1,198 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+)
+
+// document is config.toml. A nil field was not set.
+type document struct {
+	Model          *string             `toml:"model"`
+	Agent          *string             `toml:"agent"`
+	Listen         *string             `toml:"listen"`
+	AllowedHosts   []string            `toml:"allowed_hosts"`
+	AllowedOrigins []string            `toml:"allowed_origins"`
+	Data           *string             `toml:"data"`
+	Providers      map[string]Provider `toml:"providers"`
+	Permissions    struct {
+		Rules []Rule `toml:"rules"`
+	} `toml:"permissions"`
+	Runner struct {
+		MaxTurns         *int `toml:"max_turns"`
+		MaxParallelTools *int `toml:"max_parallel_tools"`
+	} `toml:"runner"`
+	Plugins map[string]any `toml:"plugins"` // "folders", else a plugin's id
+	Log     struct {
+		Level *string `toml:"level"`
+	} `toml:"log"`
+}
+
+// decode takes over what the file says.
+func (l *loader) decode(path string, data []byte) {
+	maps.Copy(l.origins, positions(path, data))
+	var doc document
+	decoder := toml.NewDecoder(bytes.NewReader(data)).DisallowUnknownFields()
+	if err := decoder.Decode(&doc); err != nil {
+		l.undecoded(path, err)
+		return
+	}
+	set(&l.config.Agent, doc.Agent)
+	set(&l.config.Listen, doc.Listen)
+	set(&l.config.Data, doc.Data)
+	set(&l.config.LogLevel, doc.Log.Level)
+	set(&l.config.Runner.MaxTurns, doc.Runner.MaxTurns)
+	set(&l.config.Runner.MaxParallelTools, doc.Runner.MaxParallelTools)
+	if doc.Model != nil {
+		l.model(*doc.Model)
+	}
+	l.config.AllowedHosts = doc.AllowedHosts
+	l.config.AllowedOrigins = doc.AllowedOrigins
+	l.config.Providers = doc.Providers
+	l.config.Rules = doc.Permissions.Rules
+	l.plugins(doc.Plugins)
+}
+
+func set[T any](to *T, from *T) {
+	if from != nil {
+		*to = *from
+	}
+}
+
+// undecoded tells what kept the file from being decoded.
+func (l *loader) undecoded(path string, err error) {
+	if missing, ok := errors.AsType[*toml.StrictMissingError](err); ok {
+		for i := range missing.Errors {
+			l.unknown(path, &missing.Errors[i])
+		}
+		return
+	}
+	wrong, ok := errors.AsType[*toml.DecodeError](err)
+	if !ok {
+		l.problems = append(l.problems, Problem{Source: path, Text: strings.TrimPrefix(err.Error(), "toml: ")})
+		return
+	}
+	line, _ := wrong.Position()
+	text := strings.TrimPrefix(wrong.Error(), "toml: ")
+	if kind := kindAt(wrong.Key()); kind != "" {
+		text = "must be " + kind
+	}
+	l.problems = append(l.problems, Problem{Source: path, Line: line, Key: display(join(wrong.Key()...)), Text: text})
+}
+
+// unknown tells of a key that nothing reads, with those that are.
+func (l *loader) unknown(path string, err *toml.DecodeError) {
+	line, _ := err.Position()
+	key := l.whole(err.Key(), line)
+	text := "unknown key"
+	for end := len(key) - 1; end >= 0; end-- {
+		if names := keysAt(key[:end]); len(names) > 0 {
+			text += "; known here: " + strings.Join(names, ", ")
+			break
+		}
+	}
+	l.problems = append(l.problems, Problem{Source: path, Line: line, Key: display(join(key...)), Text: text})
+}
+
+// whole answers the key in full: of a table in a list the decoder leaves out the
+// list's name.
+func (l *loader) whole(key []string, line int) []string {
+	last := key[len(key)-1]
+	for _, other := range slices.Sorted(maps.Keys(l.origins)) {
+		parts := strings.Split(other, separator)
+		if l.origins[other].line == line && parts[len(parts)-1] == last && typeAt(parts) == nil {
+			return parts
+		}
+	}
+	return key
+}
+
+// plugins takes over the table whose keys are "folders" and plugins' ids.
+func (l *loader) plugins(table map[string]any) {
+	for _, name := range slices.Sorted(maps.Keys(table)) {
+		if name == "folders" {
+			folders, ok := stringList(table[name])
+			if !ok {
+				l.problem(join("plugins", name), nil, "must be a list of strings")
+			}
+			l.config.Plugins.Folders = folders
+			continue
+		}
+		settings, ok := table[name].(map[string]any)
+		if !ok {
+			l.problem(join("plugins", name), nil, "unknown key; known here: folders, and tables like [plugins.\"owner/name\"]")
+			continue
+		}
+		if l.config.Plugins.Settings == nil {
+			l.config.Plugins.Settings = map[string]Plugin{}
+		}
+		l.config.Plugins.Settings[name] = l.plugin(name, settings)
+	}
+}
+
+func (l *loader) plugin(id string, settings map[string]any) Plugin {
+	plugin := Plugin{Enabled: true}
+	for _, name := range slices.Sorted(maps.Keys(settings)) {
+		key := join("plugins", id, name)
+		switch value := settings[name].(type) {
+		case bool:
+			if name == "enabled" {
+				plugin.Enabled = value
+				continue
+			}
+		case map[string]any:
+			if name == "config" {
+				encoded, err := json.Marshal(value)
+				if err != nil {
+					l.problem(key, nil, "cannot be written as JSON: %v", err)
+				}
+				plugin.Config = encoded
+				continue
+			}
+		}
+		switch name {
+		case "enabled":
+			l.problem(key, settings[name], "must be true or false")
+		case "config":
+			l.problem(key, settings[name], "must be a table")
+		default:
+			l.problem(key, nil, "unknown key; known here: enabled, config")
+		}
+	}
+	return plugin
+}
+
+func stringList(value any) ([]string, bool) {
+	list, ok := value.([]any)
+	if !ok {
+		return nil, false
+	}
+	texts := make([]string, 0, len(list))
+	for _, element := range list {
+		text, ok := element.(string)
+		if !ok {
+			return nil, false
+		}
+		texts = append(texts, text)
+	}
+	return texts, true
+}
+
+// model takes over a model's text, wherever it comes from.
+func (l *loader) model(text string) {
+	provider, name, ok := strings.Cut(text, "/")
+	if !ok || provider == "" || name == "" {
+		l.problem("model", text, `must be "provider/model", like "offline/rules"`)
+		return
+	}
+	l.config.Model.Provider, l.config.Model.Model = provider, name
+}
+
+// modelText is the model as it is written.
+func (c Config) modelText() string { return fmt.Sprintf("%s/%s", c.Model.Provider, c.Model.Model) }

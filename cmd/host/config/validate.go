@@ -1,0 +1,156 @@
+package config
+
+import (
+	"maps"
+	"net"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/plinthhost/plinth/host/egress"
+	"github.com/plinthhost/plinth/host/secret"
+)
+
+// offline is the provider that is always there.
+const offline = "offline"
+
+var (
+	name     = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,63}$`)
+	pluginID = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}/[a-z0-9][a-z0-9_-]{0,63}$`)
+	hostname = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$`)
+)
+
+// validate checks the values that all layers together gave.
+func (l *loader) validate() {
+	c := &l.config
+	if !name.MatchString(c.Agent) {
+		l.problem("agent", c.Agent, "must be a name of small letters, digits, - and _, like %q", "build")
+	}
+	l.listen()
+	for i, host := range c.AllowedHosts {
+		if net.ParseIP(host) == nil && !hostname.MatchString(host) {
+			l.problem(join("allowed_hosts", strconv.Itoa(i)), host, `must be a host's name without scheme and port, like "plinth.example"`)
+		}
+	}
+	for i, text := range c.AllowedOrigins {
+		if !isOrigin(text) {
+			l.problem(join("allowed_origins", strconv.Itoa(i)), text, `must be an origin without a path, like "https://plinth.example:8443"`)
+		}
+	}
+	c.Data = l.folder("data", c.Data)
+	for i, folder := range c.Plugins.Folders {
+		c.Plugins.Folders[i] = l.folder(join("plugins", "folders", strconv.Itoa(i)), folder)
+	}
+	for _, id := range slices.Sorted(maps.Keys(c.Plugins.Settings)) {
+		if !pluginID.MatchString(id) {
+			l.problem(join("plugins", id), nil, `a plugin's table is named by its id, like [plugins."acme/weather"]`)
+		}
+	}
+	l.providers()
+	l.chosen()
+	l.rules()
+	l.within(join("runner", "max_turns"), c.Runner.MaxTurns, 1, 1000)
+	l.within(join("runner", "max_parallel_tools"), c.Runner.MaxParallelTools, 1, 256)
+	l.oneOf(join("log", "level"), c.LogLevel, "trace", "debug", "info", "warn", "error")
+}
+
+func (l *loader) listen() {
+	host, port, err := net.SplitHostPort(l.config.Listen)
+	if n, portErr := strconv.ParseUint(port, 10, 16); err != nil || portErr != nil || n > 65535 || host != "localhost" && net.ParseIP(host) == nil {
+		l.problem("listen", l.config.Listen, `must be an IP address or localhost with a port, like "127.0.0.1:4747"`)
+	}
+}
+
+// isOrigin reports whether text is scheme, host and perhaps port, and no more.
+func isOrigin(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && u.Scheme+"://"+u.Host == text
+}
+
+// folder answers an absolute folder; "~/" is the user's home.
+func (l *loader) folder(key, text string) string {
+	path := text
+	if rest, ok := strings.CutPrefix(text, "~/"); ok && l.home != "" {
+		path = filepath.Join(l.home, rest)
+	}
+	if !filepath.IsAbs(path) {
+		l.problem(key, text, "must be an absolute path, or begin with ~/")
+		return text
+	}
+	return filepath.Clean(path)
+}
+
+func (l *loader) providers() {
+	for _, id := range slices.Sorted(maps.Keys(l.config.Providers)) {
+		p := l.config.Providers[id]
+		key := func(field string) string { return join("providers", id, field) }
+		if id == offline {
+			l.problem(join("providers", id), nil, "the name is taken by the provider that is always there; choose another")
+		} else if !name.MatchString(id) {
+			l.problem(join("providers", id), nil, "a provider's name has small letters, digits, - and _ only")
+		}
+		if !pluginID.MatchString(p.Plugin) {
+			l.problem(key("plugin"), p.Plugin, `must be the id of a provider plugin, like "core/openai"`)
+		}
+		if _, err := egress.CheckBaseURL(p.BaseURL, p.Secret != ""); err != nil {
+			l.problem(key("base_url"), nil, "%v", err)
+		}
+		if p.Secret != "" {
+			if err := secret.Check(p.Secret); err != nil {
+				l.problem(key("secret"), nil, "%v", err) // the value may be the secret itself
+			}
+		}
+		if slices.Contains(p.Models, "") {
+			l.problem(key("models"), nil, "must have no empty name")
+		}
+	}
+}
+
+// chosen checks the model against the providers.
+func (l *loader) chosen() {
+	model := l.config.Model
+	if model.Provider == offline {
+		if model.Model != "rules" {
+			l.problem("model", l.config.modelText(), `the provider offline has one model, "offline/rules"`)
+		}
+		return
+	}
+	provider, ok := l.config.Providers[model.Provider]
+	if !ok {
+		known := append([]string{offline}, slices.Sorted(maps.Keys(l.config.Providers))...)
+		l.problem("model", l.config.modelText(), "there is no provider %q; known are %s; add a table [providers.%s]",
+			model.Provider, strings.Join(known, ", "), model.Provider)
+		return
+	}
+	if len(provider.Models) > 0 && !slices.Contains(provider.Models, model.Model) {
+		l.problem("model", l.config.modelText(), "the models of %q are %s", model.Provider, strings.Join(provider.Models, ", "))
+	}
+}
+
+func (l *loader) rules() {
+	for i, rule := range l.config.Rules {
+		key := func(field string) string { return join("permissions", "rules", strconv.Itoa(i), field) }
+		if rule.Action == "" {
+			l.problem(key("action"), nil, `is missing; give an action like "read", or "*"`)
+		}
+		if rule.Resource == "" {
+			l.problem(key("resource"), nil, `is missing; give a pattern like "docs/*", or "*"`)
+		}
+		l.oneOf(key("effect"), rule.Effect, "allow", "ask", "deny")
+	}
+}
+
+func (l *loader) within(key string, n, least, most int) {
+	if n < least || n > most {
+		l.problem(key, n, "must be from %d to %d", least, most)
+	}
+}
+
+func (l *loader) oneOf(key, text string, allowed ...string) {
+	if !slices.Contains(allowed, text) {
+		l.problem(key, text, "must be one of %s", strings.Join(allowed, ", "))
+	}
+}

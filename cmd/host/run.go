@@ -1,0 +1,201 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/plinthhost/plinth/client"
+	"github.com/plinthhost/plinth/client/protocol"
+	"github.com/plinthhost/plinth/session"
+	"github.com/plinthhost/plinth/store"
+)
+
+// runFlags are the flags of plinth run.
+type runFlags struct {
+	session, directory, model, agent, onAsk string
+	allow                                   []string
+	json                                    bool
+}
+
+func (c *cli) runCommand() *cobra.Command {
+	var flags runFlags
+	command := &cobra.Command{
+		Use:   "run PROMPT",
+		Short: "Send a prompt, follow the answer live and exit when it is complete",
+		Long: `Sends the prompt to a session, shows the model's text on standard output and tool
+calls on standard error, and exits when the work on it has ended. Without a running
+host it starts one for the time of the command, on the same data.`,
+		Example: `  plinth run "Read go.mod and say which module this is."
+  plinth run --model local/llama --allow read "Summarise README.md"
+  plinth run --session ses_… "And now the tests"`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(command *cobra.Command, args []string) error { return c.run(command.Context(), flags, args[0]) },
+	}
+	set := command.Flags()
+	set.StringVarP(&flags.session, "session", "s", "", "go on with this session instead of a new one")
+	set.StringVarP(&flags.directory, "dir", "C", "", "the new session's working directory (default: this one)")
+	set.StringVarP(&flags.model, "model", "m", "", "provider/model (default: the configured one)")
+	set.StringVar(&flags.agent, "agent", "", "agent of the new session (default: the configured one)")
+	set.StringVar(&flags.onAsk, "on-ask", "", "what to do when a permission is asked: ask, deny or fail (default: ask at a terminal, else deny)")
+	set.StringArrayVar(&flags.allow, "allow", nil, "allow ACTION or ACTION:RESOURCE in this run; may be repeated")
+	set.BoolVar(&flags.json, "json", false, "print the events as lines of JSON instead of text")
+	return command
+}
+
+func (c *cli) run(ctx context.Context, flags runFlags, text string) error {
+	mode, err := parseOnAsk(flags.onAsk, c.interactive())
+	if err != nil {
+		return &exitError{exitUsage, err}
+	}
+	allow, err := parseAllow(flags.allow)
+	if err != nil {
+		return &exitError{exitUsage, err}
+	}
+	prompt := protocol.Prompt{PromptBody: protocol.PromptBody{Text: text}}
+	create := protocol.CreateSession{Agent: flags.agent}
+	if create.Location.Directory, err = c.absolute(flags.directory); err != nil {
+		return &exitError{exitUsage, err}
+	}
+	if flags.model != "" {
+		model, err := session.ParseModel(flags.model)
+		if err != nil {
+			return &exitError{exitUsage, fmt.Errorf("--model: %w", err)}
+		}
+		create.Model = wireModel(model)
+		prompt.Model = create.Model
+	}
+	host, closeHost, err := c.connect(ctx, true)
+	if err != nil {
+		return err
+	}
+	defer closeHost()
+	id := flags.session
+	if id == "" {
+		created, err := host.CreateSession(ctx, create)
+		if err != nil {
+			return err
+		}
+		id = created.ID
+		prompt.Model = nil
+	}
+	receipt, err := host.Prompt(ctx, id, prompt)
+	if err != nil {
+		return err
+	}
+	r := &run{
+		client: host, receipt: receipt, json: flags.json, cli: c, transcript: newTranscript(c.out, c.errors),
+		asks: asks{client: host, mode: mode, allow: allow, in: bufio.NewReader(c.in), notes: c.errors},
+	}
+	return r.follow(ctx)
+}
+
+// absolute answers the working directory that a flag names.
+func (c *cli) absolute(directory string) (string, error) {
+	if directory == "" {
+		directory = "."
+	}
+	return absolutePath(directory)
+}
+
+// interactive reports whether a person sits at standard input.
+func (c *cli) interactive() bool {
+	file, ok := c.in.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := file.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// run follows one prompt to its end.
+type run struct {
+	client     *client.Client
+	receipt    protocol.Receipt
+	json       bool
+	cli        *cli
+	transcript *transcript
+	asks       asks
+	promoted   bool
+}
+
+func (r *run) follow(ctx context.Context) error {
+	followCtx, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	// An interrupt stops the session first; its events then end the loop.
+	defer context.AfterFunc(ctx, func() {
+		if _, err := r.client.Interrupt(followCtx, r.receipt.SessionID); err != nil {
+			stop()
+		}
+	})()
+	for update, err := range r.client.Follow(followCtx, r.receipt.SessionID, client.FollowOptions{After: r.receipt.Cursor, Deltas: !r.json}) {
+		switch {
+		case err != nil:
+			return err
+		case update.Part != nil && r.promoted:
+			r.transcript.part(update.Part)
+		case update.Event != nil:
+			ended, err := r.event(followCtx, update.Event)
+			if err != nil || ended != nil {
+				return errors.Join(err, r.end(ended))
+			}
+		}
+	}
+	return nil
+}
+
+// event handles one event, and answers the end of the activity that took the prompt.
+func (r *run) event(ctx context.Context, event *protocol.Event) (*session.ActivityEnded, error) {
+	payload, err := session.Decode(store.Event{Aggregate: event.Session, Seq: event.Seq, Type: event.Type, Version: event.Version, Data: event.Data})
+	if err != nil {
+		return nil, err
+	}
+	if r.json {
+		line, err := eventJSON(event)
+		if err != nil {
+			return nil, err
+		}
+		fmt.Fprintln(r.cli.out, line)
+	}
+	switch e := payload.(type) {
+	case session.PromptPromoted:
+		r.promoted = r.promoted || e.Message == r.receipt.ID
+	case session.PermissionAsked:
+		return nil, r.asks.answer(ctx, e)
+	case session.ActivityEnded:
+		if r.promoted || (e.Error != nil && e.Error.Code == session.FailureContextBlocked) {
+			return &e, nil
+		}
+	}
+	if r.promoted && !r.json {
+		r.transcript.event(payload)
+	}
+	return nil, nil
+}
+
+// end turns an activity's end into the exit.
+func (r *run) end(ended *session.ActivityEnded) error {
+	if ended == nil {
+		return nil
+	}
+	if !r.json {
+		r.transcript.endLine()
+	}
+	switch {
+	case r.asks.denied && ended.Outcome != session.Completed:
+		return &exitError{exitDenied, errors.New("permission denied; the session has the request")}
+	case ended.Outcome == session.Interrupted:
+		return &exitError{exitInterrupted, fmt.Errorf("interrupted; go on with plinth run --session %s", r.receipt.SessionID)}
+	case ended.Outcome == session.Halted:
+		return &exitError{exitDenied, errors.New("a permission was declined")}
+	case ended.Outcome == session.Failed:
+		return &exitError{exitActivity, fmt.Errorf("%s (%s, session %s)", oneLine(ended.Error.Message, 1000), ended.Error.Code, r.receipt.SessionID)}
+	case r.asks.denied:
+		return &exitError{exitDenied, errors.New("a permission was denied on the way; the answer above was made without it")}
+	}
+	return nil
+}

@@ -1,0 +1,29 @@
+package main
+
+import (
+	"strings"
+	"unicode"
+)
+
+// plain takes control characters out of text that a model, a tool or a file made,
+// so that it cannot drive the terminal.
+func plain(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' {
+			return r
+		}
+		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
+			return -1
+		}
+		return r
+	}, text)
+}
+
+// oneLine is plain text on one line, cut to a length in characters.
+func oneLine(text string, length int) string {
+	runes := []rune(strings.Join(strings.Fields(plain(text)), " "))
+	if len(runes) > length {
+		return string(runes[:length-1]) + "…"
+	}
+	return string(runes)
+}

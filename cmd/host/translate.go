@@ -1,0 +1,200 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/plinthhost/plinth/client/protocol"
+	"github.com/plinthhost/plinth/host/fsys"
+	"github.com/plinthhost/plinth/session"
+	"github.com/plinthhost/plinth/session/view"
+	"github.com/plinthhost/plinth/store"
+)
+
+// wireError puts the kernel's errors into the closed list of codes. What it does
+// not know stays as it is: the server logs it and tells nobody.
+func wireError(err error) error {
+	var wire *protocol.Error
+	var conflict *session.ConflictError
+	var file *fsys.Error
+	code := protocol.Internal
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &wire):
+		return wire
+	case errors.As(err, &conflict):
+		return protocol.Errorf(protocol.Conflict, "%s", conflict.Error())
+	case errors.As(err, &file):
+		return protocol.Errorf(protocol.BadRequest, "location.directory %s", file.Error())
+	case errors.Is(err, session.ErrInvalid):
+		code = protocol.BadRequest
+	case errors.Is(err, session.ErrNotFound), errors.Is(err, store.ErrNotFound):
+		code = protocol.NotFound
+	case errors.Is(err, session.ErrResolved):
+		code = protocol.AlreadyResolved
+	case errors.Is(err, session.ErrBusy), errors.Is(err, store.ErrFull):
+		code = protocol.Busy
+	case errors.Is(err, store.ErrDeleted), errors.Is(err, store.ErrPruned):
+		code = protocol.Gone
+	case errors.Is(err, store.ErrTooLarge):
+		code = protocol.TooLarge
+	case errors.Is(err, session.ErrShutdown), errors.Is(err, store.ErrFailed), errors.Is(err, store.ErrClosed):
+		code = protocol.Unavailable
+	default:
+		return err
+	}
+	return protocol.Errorf(code, "%s", err.Error())
+}
+
+func instant(milliseconds int64) time.Time { return time.UnixMilli(milliseconds).UTC() }
+
+func instantOrNil(milliseconds int64) *time.Time {
+	if milliseconds == 0 {
+		return nil
+	}
+	at := instant(milliseconds)
+	return &at
+}
+
+func wireModel(model session.ModelRef) *protocol.ModelRef {
+	return &protocol.ModelRef{Provider: model.Provider, Model: model.Model, Variant: model.Variant}
+}
+
+func kernelModel(model *protocol.ModelRef) *session.ModelRef {
+	if model == nil {
+		return nil
+	}
+	return &session.ModelRef{Provider: model.Provider, Model: model.Model, Variant: model.Variant}
+}
+
+func wireSession(s session.Session, item view.Item, status protocol.Status) protocol.Session {
+	wire := protocol.Session{
+		ID: s.ID, Title: s.Title, Agent: s.Agent, Model: wireModel(s.Model), Status: status,
+		Location: protocol.Location{Directory: s.Location.Directory, Root: s.Location.Root, Git: s.Location.Git},
+		Created:  instant(s.Created), Updated: instant(max(s.Created, item.Updated)),
+	}
+	if wire.Title == "" {
+		wire.Title = item.Preview
+	}
+	return wire
+}
+
+func kernelPrompt(p protocol.PromptBody) session.Prompt {
+	prompt := session.Prompt{
+		Text: p.Text, Agent: p.Agent, Model: kernelModel(p.Model), Variant: p.Variant, System: p.System, Tools: p.Tools,
+		Format: json.RawMessage(p.Format), Metadata: json.RawMessage(p.Metadata),
+	}
+	for _, file := range p.Files {
+		prompt.Files = append(prompt.Files, session.PromptFile{Blob: file.Blob, Path: file.Path, Mime: file.Mime, Name: file.Name, Source: kernelSource(file.Source)})
+	}
+	for _, agent := range p.Agents {
+		prompt.Agents = append(prompt.Agents, session.PromptAgent{Name: agent.Name, Source: kernelSource(agent.Source)})
+	}
+	for _, reference := range p.References {
+		prompt.References = append(prompt.References, session.PromptRef{Name: reference.Name, Source: kernelSource(reference.Source)})
+	}
+	return prompt
+}
+
+func kernelSource(source *protocol.Source) *session.PromptSource {
+	if source == nil {
+		return nil
+	}
+	return &session.PromptSource{Start: source.Start, End: source.End, Text: source.Text}
+}
+
+func wirePrompt(p session.Prompt) protocol.PromptBody {
+	body := protocol.PromptBody{Text: p.Text, Agent: p.Agent, Variant: p.Variant, System: p.System, Tools: p.Tools,
+		Format: protocol.Raw(p.Format), Metadata: protocol.Raw(p.Metadata)}
+	if p.Model != nil {
+		body.Model = wireModel(*p.Model)
+	}
+	for _, file := range p.Files {
+		body.Files = append(body.Files, protocol.File{Blob: file.Blob, Path: file.Path, Mime: file.Mime, Name: file.Name, Source: wireSource(file.Source)})
+	}
+	for _, agent := range p.Agents {
+		body.Agents = append(body.Agents, protocol.Mention{Name: agent.Name, Source: wireSource(agent.Source)})
+	}
+	for _, reference := range p.References {
+		body.References = append(body.References, protocol.Mention{Name: reference.Name, Source: wireSource(reference.Source)})
+	}
+	return body
+}
+
+func wireSource(source *session.PromptSource) *protocol.Source {
+	if source == nil {
+		return nil
+	}
+	return &protocol.Source{Start: source.Start, End: source.End, Text: source.Text}
+}
+
+func wireReceipt(input session.Input, cursor string) protocol.Receipt {
+	return protocol.Receipt{
+		ID: input.ID, SessionID: input.Session, Delivery: protocol.Delivery(input.Delivery), AdmittedSeq: input.Admitted,
+		PromotedSeq: input.Promoted, Time: instant(input.Created), Prompt: wirePrompt(input.Prompt), Cursor: cursor,
+	}
+}
+
+func wireMessages(messages []session.Message) []protocol.Message {
+	wire := make([]protocol.Message, len(messages))
+	for i, message := range messages {
+		wire[i] = wireMessage(message)
+	}
+	return wire
+}
+
+func wireMessage(m session.Message) protocol.Message {
+	wire := protocol.Message{
+		ID: m.ID, Type: protocol.MessageType(m.Type), Seq: m.Seq, Created: instant(m.Created), Text: m.Text,
+		Agent: m.Agent, Finish: string(m.Finish), Error: wireFailure(m.Error), Completed: instantOrNil(m.Completed),
+	}
+	if m.Prompt != nil {
+		prompt := wirePrompt(*m.Prompt)
+		wire.Prompt = &prompt
+	}
+	if m.Model != nil {
+		wire.Model = wireModel(*m.Model)
+	}
+	if m.Usage != nil {
+		usage := protocol.Usage(*m.Usage)
+		wire.Usage = &usage
+	}
+	for _, part := range m.Parts {
+		wire.Parts = append(wire.Parts, protocol.Part{ID: part.ID, Type: protocol.PartType(part.Type), Text: part.Text, Tool: wireTool(part.Tool)})
+	}
+	return wire
+}
+
+func wireTool(tool *session.ToolPart) *protocol.ToolCall {
+	if tool == nil {
+		return nil
+	}
+	wire := &protocol.ToolCall{Name: tool.Name, State: protocol.ToolState(tool.State), Input: protocol.Raw(tool.Input), Title: tool.Title,
+		Structured: protocol.Raw(tool.Structured), Started: instantOrNil(tool.Started), Settled: instantOrNil(tool.Settled)}
+	for _, content := range tool.Content {
+		wire.Content = append(wire.Content, protocol.Content(content))
+	}
+	if tool.Error != nil {
+		wire.Error = &protocol.ToolError{Kind: tool.Error.Kind, Message: tool.Error.Message}
+	}
+	return wire
+}
+
+func wireFailure(failure *session.Failure) *protocol.Failure {
+	if failure == nil {
+		return nil
+	}
+	return &protocol.Failure{Code: failure.Code, Message: failure.Message, Status: failure.Status, Retryable: failure.Retryable}
+}
+
+func wirePermission(p session.Permission, cursor string) protocol.Permission {
+	return protocol.Permission{ID: p.Request, SessionID: p.Session, Action: p.Ask.Action, Resources: p.Ask.Resources, Save: p.Ask.Save,
+		Plugin: p.Ask.Plugin, Agent: p.Agent, Message: p.Message, CallID: p.Call, Time: instant(p.Asked), Cursor: cursor}
+}
+
+func wireEvent(e store.Event) protocol.Event {
+	return protocol.Event{Session: e.Aggregate, Seq: e.Seq, Type: e.Type, Version: e.Version, ID: e.ID, Time: e.Time, Actor: e.Actor,
+		Cause: e.Cause, Data: json.RawMessage(e.Data)}
+}

@@ -1,0 +1,87 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"reflect"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"github.com/plinthhost/plinth/client/protocol"
+)
+
+type eventsInput struct {
+	ID          string `path:"id" doc:"The session's id."`
+	After       string `query:"after" doc:"The cursor to go on from; the first event when absent."`
+	Limit       int    `query:"limit" minimum:"1" maximum:"1000" doc:"Events per page; 100 when absent. Streams ignore it."`
+	Accept      string `header:"Accept" doc:"text/event-stream and application/x-ndjson follow the session."`
+	LastEventID string `header:"Last-Event-ID" doc:"The cursor to go on from, as event streams resume; it beats after."`
+}
+
+type eventsOutput struct {
+	Body func(huma.Context)
+}
+
+// eventRoute registers the events of a session: a finite page, or a stream.
+func (s *Server) eventRoute(api huma.API) {
+	schemas := api.OpenAPI().Components.Schemas
+	page := schemas.Schema(reflect.TypeFor[protocol.EventList](), true, "EventList")
+	event := schemas.Schema(reflect.TypeFor[protocol.Event](), true, "Event")
+	route(s, api, protocol.ScopeRead, huma.Operation{
+		OperationID: "events", Method: http.MethodGet, Path: "/v1/sessions/{id}/events",
+		Summary: "A session's events after a cursor: a page, or a stream that follows",
+		Responses: map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{
+			"application/json": {Schema: page}, string(streamSSE): {Schema: event}, string(streamNDJSON): {Schema: event},
+		}}},
+	}, func(ctx context.Context, in *eventsInput) (*eventsOutput, error) {
+		after := in.After
+		if in.LastEventID != "" {
+			after = in.LastEventID
+		}
+		if format := streamFormat(in.Accept); format != "" {
+			return s.followEvents(ctx, in.ID, after, format)
+		}
+		return s.eventPage(ctx, in.ID, after, in.Limit)
+	})
+}
+
+// Bounds of one page: events by default, and the bytes of data that end it early.
+const (
+	defaultEvents = 100
+	maxPageData   = 4 << 20
+)
+
+// eventPage answers one page.
+func (s *Server) eventPage(ctx context.Context, session, after string, limit int) (*eventsOutput, error) {
+	t, err := s.openTail(ctx, session, after)
+	if err != nil {
+		return nil, err
+	}
+	defer t.close()
+	if limit == 0 {
+		limit = defaultEvents
+	}
+	list := protocol.EventList{Events: []protocol.Event{}, More: true}
+	for size := 0; list.More && len(list.Events) < limit && size < maxPageData; {
+		t.limit = min(firstRead, limit-len(list.Events))
+		page, err := t.poll(ctx)
+		if err != nil {
+			return nil, err
+		}
+		list.Events, list.More = append(list.Events, page.Events...), page.More
+		for _, event := range page.Events {
+			size += len(event.Data)
+		}
+	}
+	list.Cursor, list.Head = t.cursor, t.place(t.head)
+	body, err := protocol.Encode(list)
+	if err != nil {
+		return nil, err
+	}
+	return &eventsOutput{Body: func(ctx huma.Context) {
+		_, w := humago.Unwrap(ctx)
+		w.Header().Set("Content-Type", "application/json")
+		w.Write(append(body, '\n')) // the client is gone when this fails
+	}}, nil
+}

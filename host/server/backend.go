@@ -1,0 +1,129 @@
+package server
+
+import (
+	"context"
+
+	"github.com/plinthhost/plinth/client/protocol"
+)
+
+// Backend is what the server shows to clients. Its methods answer *protocol.Error
+// where a client shall know the reason; any other error is logged and told as
+// internal, without its text. They may be called at the same time from many
+// goroutines.
+type Backend struct {
+	Sessions    Sessions
+	Prompts     Prompts
+	Control     Control
+	Permissions Permissions
+	Events      Events
+	Deltas      Deltas
+	// Access and Tokens are usually one *TokenStore.
+	Access Access
+	Tokens Tokens
+	// Ready answers why the host cannot serve yet, nil when it can.
+	Ready func(ctx context.Context) error
+}
+
+// Caller is who makes a command.
+type Caller struct {
+	// Actor is recorded in the events the command makes: "token:ID" or "local:UID".
+	Actor string
+	// Key makes a command without an id repeatable; empty when the client sent none.
+	Key string
+	// Trace is the W3C traceparent of the request, or empty.
+	Trace string
+}
+
+// Sessions creates and reads sessions. An unknown id is not_found, a deleted one
+// gone.
+type Sessions interface {
+	// Create makes the session, or answers the one with that id and false.
+	Create(ctx context.Context, caller Caller, request protocol.CreateSession) (session protocol.Session, created bool, err error)
+	Get(ctx context.Context, id string) (protocol.Session, error)
+	// List answers a page; request.Limit is set and at most 200.
+	List(ctx context.Context, request protocol.ListSessions) (protocol.SessionList, error)
+	// Messages answers messages with Seq greater than request.After; Limit is set
+	// and at most 200.
+	Messages(ctx context.Context, session string, request protocol.ListMessages) (protocol.MessageList, error)
+}
+
+// Prompts admits prompts and tells what became of them.
+type Prompts interface {
+	// Admit makes the prompt durable and answers its receipt; nothing has run. The
+	// same id with another prompt is a conflict.
+	Admit(ctx context.Context, caller Caller, session string, prompt protocol.Prompt) (protocol.Receipt, error)
+	// Wait answers when the activity that the message joined has settled.
+	Wait(ctx context.Context, session, message string) (protocol.PromptResult, error)
+	Inbox(ctx context.Context, session string) (protocol.Inbox, error)
+}
+
+// Control starts and stops the work of a session.
+type Control interface {
+	// Interrupt answers when the work has stopped and was cleaned up.
+	Interrupt(ctx context.Context, caller Caller, session string) (protocol.CommandReceipt, error)
+	Resume(ctx context.Context, caller Caller, session string) (protocol.CommandReceipt, error)
+}
+
+// Permissions are the questions that wait for a person.
+type Permissions interface {
+	// List answers the open ones of a session, of all when session is empty.
+	List(ctx context.Context, session string) (protocol.PermissionList, error)
+	Reply(ctx context.Context, caller Caller, id string, reply protocol.PermissionReply) (protocol.PermissionReceipt, error)
+}
+
+// Events reads the sessions' event logs.
+type Events interface {
+	// LogID names the incarnation of the log; it does not change while it is open.
+	LogID() string
+	// Read answers up to limit events with Seq > after, in order. Cursor is left to
+	// the server. When events after that place were pruned the page has none, and
+	// First says what can be read.
+	Read(ctx context.Context, session string, after int64, limit int) (EventPage, error)
+	// Watch registers for commits. Registering comes before the first read, so
+	// nothing falls between.
+	Watch(session string) Wake
+}
+
+// EventPage is a consecutive run of a session's events.
+type EventPage struct {
+	Events []protocol.Event
+	// Head is the last sequence of the session, First the lowest that can be read,
+	// both as of the read.
+	Head  int64
+	First int64
+	// More is set when events after the page existed already.
+	More bool
+}
+
+// Wake is an advisory signal that loses count but never the last poke.
+type Wake interface {
+	C() <-chan struct{}
+	// Close ends the registration. Safe twice.
+	Close()
+}
+
+// Deltas shows the parts that are still streaming.
+type Deltas interface {
+	// Watch registers for growth of the session's open parts.
+	Watch(session string) Wake
+	// Open answers them with their whole text so far, in the order they began. A
+	// part is in it until the durable event that carries it whole can be read.
+	Open(session string) []protocol.OpenPart
+}
+
+// Access decides who a caller is.
+type Access interface {
+	// Verify answers the token's principal; unauthenticated when there is none.
+	Verify(ctx context.Context, secret string) (Principal, error)
+	// Watch calls revoked once when the token is revoked; unauthenticated when it
+	// was already. Stop ends the registration; it may be called twice.
+	Watch(ctx context.Context, token string, revoked func()) (stop func(), err error)
+}
+
+// Tokens makes and ends tokens.
+type Tokens interface {
+	Create(ctx context.Context, request protocol.CreateToken) (protocol.CreatedToken, error)
+	List(ctx context.Context) (protocol.TokenList, error)
+	// Revoke ends the token; not_found when there is none.
+	Revoke(ctx context.Context, id string) error
+}

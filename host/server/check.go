@@ -1,0 +1,179 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/plinthhost/plinth/client/protocol"
+)
+
+// bodyTimeout bounds the time a client takes to send a body.
+const bodyTimeout = 30 * time.Second
+
+// check runs the checks every request passes before a route sees it, in this
+// order: Host, Origin, size, authentication. Rights are the route's.
+func (s *Server) check(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		w.Header().Set("Cache-Control", "no-store")
+		if err := s.checkAddress(r); err != nil {
+			linger(w, r)
+			writeProblem(w, err)
+			return
+		}
+		if isProbe(r) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		principal, err := s.authenticate(r)
+		if err != nil {
+			w.Header().Set("WWW-Authenticate", "Bearer")
+			writeProblem(w, s.wireError("authenticate", err))
+			return
+		}
+		if err := bufferBody(w, r); err != nil {
+			linger(w, r)
+			writeProblem(w, err)
+			return
+		}
+		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), principalKey{}, principal)))
+	})
+}
+
+// checkAddress checks what can be told without knowing who asks.
+func (s *Server) checkAddress(r *http.Request) *protocol.Error {
+	if !s.hosts[hostName(r.Host)] {
+		return protocol.Errorf(protocol.Forbidden, "the host name in the request is not one of this server; add it to the allowed hosts")
+	}
+	if !s.originAllowed(r) {
+		return protocol.Errorf(protocol.Forbidden, "pages of this origin may not call the server; add it to the allowed origins")
+	}
+	if r.ContentLength > protocol.MaxFrame {
+		return bodyTooLarge()
+	}
+	return nil
+}
+
+func bodyTooLarge() *protocol.Error {
+	return protocol.Errorf(protocol.TooLarge, "the body is larger than %d bytes", protocol.MaxFrame)
+}
+
+// isProbe tells the two routes that need no authentication; they say nothing but
+// whether the server works.
+func isProbe(r *http.Request) bool {
+	return r.Method == http.MethodGet && (r.URL.Path == "/healthz" || r.URL.Path == "/readyz")
+}
+
+// allowed answers the host names and origins the server answers to.
+func (o Options) allowed() (hosts, origins map[string]bool) {
+	hosts = map[string]bool{"localhost": true, "127.0.0.1": true, "::1": true}
+	for _, host := range o.AllowedHosts {
+		hosts[strings.ToLower(host)] = true
+	}
+	if host, _, err := net.SplitHostPort(o.Listen); err == nil && net.ParseIP(host) != nil {
+		hosts[host] = true // an address cannot be rebound as a name can
+	}
+	delete(hosts, "0.0.0.0")
+	delete(hosts, "::")
+	origins = map[string]bool{}
+	for _, origin := range o.AllowedOrigins {
+		origins[strings.ToLower(origin)] = true
+	}
+	return hosts, origins
+}
+
+// hostName answers the name in a Host header, without port and brackets.
+func hostName(host string) string {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	} else {
+		host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
+	}
+	return strings.ToLower(host)
+}
+
+// originAllowed accepts a request without Origin (no browser sends one across
+// sites without it), one from the server's own pages and one that was configured.
+func (s *Server) originAllowed(r *http.Request) bool {
+	values := r.Header.Values("Origin")
+	if len(values) == 0 {
+		return true
+	}
+	origin := strings.ToLower(values[0])
+	return len(values) == 1 && (s.origins[origin] || origin == "http://"+strings.ToLower(r.Host))
+}
+
+// authenticate tells who asks: by the peer of a unix socket, else by the token.
+func (s *Server) authenticate(r *http.Request) (Principal, error) {
+	if uid, ok := r.Context().Value(localKey{}).(int); ok {
+		if uid != os.Geteuid() {
+			return Principal{}, protocol.Errorf(protocol.Unauthenticated, "the socket serves user %d only", os.Geteuid())
+		}
+		return Principal{Actor: fmt.Sprintf("local:%d", uid), Scopes: protocol.Scopes()}, nil
+	}
+	values := r.Header.Values("Authorization")
+	if len(values) != 1 {
+		return Principal{}, protocol.Errorf(protocol.Unauthenticated, "send one header \"Authorization: Bearer TOKEN\"")
+	}
+	scheme, secret, ok := strings.Cut(values[0], " ")
+	if !ok || !strings.EqualFold(scheme, "Bearer") {
+		return Principal{}, protocol.Errorf(protocol.Unauthenticated, "the Authorization header must be \"Bearer TOKEN\"")
+	}
+	return s.backend.Access.Verify(r.Context(), secret)
+}
+
+// What linger reads at most before a refusal is answered.
+const (
+	lingerBytes = 8 << 20
+	lingerTime  = time.Second
+)
+
+// linger takes what the client is still sending of a body that is refused:
+// closing at once would reset the connection, and the client would never read the
+// reason.
+func linger(w http.ResponseWriter, r *http.Request) {
+	if r.Body == nil || http.NewResponseController(w).SetReadDeadline(time.Now().Add(lingerTime)) != nil {
+		return
+	}
+	_, _ = io.CopyN(io.Discard, r.Body, lingerBytes) // whatever comes of it, the request is refused
+	w.Header().Set("Connection", "close")
+}
+
+// bufferBody reads the body within its limits of size and time, so that no route
+// waits for a slow sender. It must be JSON: what a page can send to another site
+// without asking never is.
+func bufferBody(w http.ResponseWriter, r *http.Request) *protocol.Error {
+	if r.Body == nil || r.Body == http.NoBody {
+		return nil
+	}
+	control := http.NewResponseController(w)
+	if err := control.SetReadDeadline(time.Now().Add(bodyTimeout)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return protocol.Errorf(protocol.Unavailable, "the body cannot be read")
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, protocol.MaxFrame))
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		return bodyTooLarge()
+	case err != nil:
+		return protocol.Errorf(protocol.BadRequest, "the body could not be read whole")
+	}
+	if err := control.SetReadDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return protocol.Errorf(protocol.Unavailable, "the body cannot be read")
+	}
+	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); len(body) > 0 && kind != "application/json" {
+		return protocol.Errorf(protocol.BadRequest, "the body must be JSON with \"Content-Type: application/json\" (curl: --json)")
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	r.ContentLength = int64(len(body))
+	return nil
+}

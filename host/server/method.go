@@ -1,0 +1,139 @@
+package server
+
+import (
+	"context"
+
+	"github.com/plinthhost/plinth/client/protocol"
+)
+
+// method is one request of the live connection. It answers the result, and the
+// session and cursor the result was read at, which may be empty.
+type method struct {
+	scope protocol.Scope
+	call  func(ctx context.Context, caller Caller, params protocol.Raw) (result any, session, cursor string, err error)
+}
+
+// takes makes a method of a function with typed parameters, decoded strictly.
+func takes[P any](scope protocol.Scope, f func(ctx context.Context, caller Caller, params P) (any, string, string, error)) method {
+	return method{scope, func(ctx context.Context, caller Caller, raw protocol.Raw) (any, string, string, error) {
+		var params P
+		if len(raw) > 0 {
+			if err := protocol.Decode(raw, &params); err != nil {
+				return nil, "", "", err
+			}
+		}
+		return f(ctx, caller, params)
+	}}
+}
+
+// methodTable holds what a req can ask. Each does what its HTTP route does.
+func (s *Server) methodTable() map[string]method {
+	return map[string]method{
+		protocol.MethodSessionCreate: takes(protocol.ScopeWrite, func(ctx context.Context, caller Caller, p protocol.CreateSession) (any, string, string, error) {
+			session, _, err := s.backend.Sessions.Create(ctx, caller, p)
+			return session, session.ID, session.Cursor, err
+		}),
+		protocol.MethodSessionGet: takes(protocol.ScopeRead, func(ctx context.Context, _ Caller, p protocol.SessionParams) (any, string, string, error) {
+			session, err := s.backend.Sessions.Get(ctx, p.SessionID)
+			return session, session.ID, session.Cursor, err
+		}),
+		protocol.MethodSessionsList: takes(protocol.ScopeRead, func(ctx context.Context, _ Caller, p protocol.ListSessions) (any, string, string, error) {
+			list, err := s.listSessions(ctx, p)
+			return list, "", "", err
+		}),
+		protocol.MethodSessionMessages: takes(protocol.ScopeRead, func(ctx context.Context, _ Caller, p protocol.MessagesParams) (any, string, string, error) {
+			list, err := s.listMessages(ctx, p.SessionID, p.ListMessages)
+			return list, p.SessionID, list.Cursor, err
+		}),
+		protocol.MethodSessionPrompt: takes(protocol.ScopeWrite, func(ctx context.Context, caller Caller, p protocol.PromptParams) (any, string, string, error) {
+			receipt, err := s.admit(ctx, caller, p.SessionID, p.Prompt)
+			return receipt, receipt.SessionID, receipt.Cursor, err
+		}),
+		protocol.MethodSessionInbox: takes(protocol.ScopeRead, func(ctx context.Context, _ Caller, p protocol.SessionParams) (any, string, string, error) {
+			inbox, err := s.inbox(ctx, p.SessionID)
+			return inbox, p.SessionID, inbox.Cursor, err
+		}),
+		protocol.MethodSessionInterrupt: takes(protocol.ScopeWrite, func(ctx context.Context, caller Caller, p protocol.SessionParams) (any, string, string, error) {
+			receipt, err := s.backend.Control.Interrupt(ctx, caller, p.SessionID)
+			return receipt, receipt.SessionID, receipt.Cursor, err
+		}),
+		protocol.MethodSessionResume: takes(protocol.ScopeWrite, func(ctx context.Context, caller Caller, p protocol.SessionParams) (any, string, string, error) {
+			receipt, err := s.backend.Control.Resume(ctx, caller, p.SessionID)
+			return receipt, receipt.SessionID, receipt.Cursor, err
+		}),
+		protocol.MethodPermissionsList: takes(protocol.ScopeRead, func(ctx context.Context, _ Caller, p protocol.PermissionsParams) (any, string, string, error) {
+			list, err := s.listPermissions(ctx, p.SessionID)
+			return list, "", "", err
+		}),
+		protocol.MethodPermissionReply: takes(protocol.ScopeApprove, func(ctx context.Context, caller Caller, p protocol.ReplyParams) (any, string, string, error) {
+			receipt, err := s.reply(ctx, caller, p.ID, p.PermissionReply)
+			return receipt, receipt.SessionID, receipt.Cursor, err
+		}),
+	}
+}
+
+// call runs one request and makes its answer. It returns when the answer's cursor
+// can be read.
+func (c *conn) call(ctx context.Context, req *protocol.Req) protocol.Res {
+	s := c.server
+	m, ok := s.methods[req.Method]
+	if !ok {
+		return failed(req.ID, protocol.Errorf(protocol.BadRequest, "there is no method %q", clip(req.Method)))
+	}
+	if err := c.principal.authorise(m.scope); err != nil {
+		return failed(req.ID, s.wireError(req.Method, err))
+	}
+	result, session, cursor, err := m.call(ctx, Caller{Actor: c.principal.Actor, Key: req.Key}, req.Params)
+	if err == nil {
+		err = s.awaitCursor(ctx, session, cursor)
+	}
+	if err != nil {
+		return failed(req.ID, s.wireError(req.Method, err))
+	}
+	body, err := protocol.Encode(result)
+	if err != nil {
+		return failed(req.ID, s.wireError(req.Method, err))
+	}
+	if len(body) > protocol.MaxFrame-1024 {
+		return failed(req.ID, protocol.Errorf(protocol.TooLarge, "the result does not fit a frame of %d bytes; ask for less with limit, or over HTTP", protocol.MaxFrame))
+	}
+	return protocol.Res{T: "res", ID: req.ID, OK: true, Cursor: cursor, Result: body}
+}
+
+// awaitCursor returns when the log can be read up to the cursor.
+func (s *Server) awaitCursor(ctx context.Context, session, cursor string) error {
+	if session == "" || cursor == "" {
+		return nil
+	}
+	at, err := protocol.ParseCursor(cursor)
+	if err != nil {
+		return err
+	}
+	readable := func() (bool, error) {
+		page, err := s.backend.Events.Read(ctx, session, max(at.Seq-1, -1), 1)
+		return page.Head >= at.Seq, err
+	}
+	if ok, err := readable(); ok || err != nil {
+		return err
+	}
+	wake := s.backend.Events.Watch(session)
+	defer wake.Close()
+	for {
+		if ok, err := readable(); ok || err != nil {
+			return err
+		}
+		select {
+		case <-wake.C():
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// clip shortens what a client sent before it is repeated to it.
+func clip(text string) string {
+	if len(text) > 64 {
+		return text[:64] + "…"
+	}
+	return text
+}

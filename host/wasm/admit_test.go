@@ -1,0 +1,188 @@
+package wasm_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/plinthhost/plinth/host/wasm"
+	. "github.com/plinthhost/plinth/host/wasm/wasmtest"
+)
+
+// importing is a guest with an entry "run" that imports one function.
+func importing(module, name string, params, results []byte) *Module {
+	guest := new(Module)
+	guest.Import(module, name, params, results)
+	guest.Core().Entry("run", Const64(0))
+	return guest
+}
+
+func TestAdmission(t *testing.T) {
+	core := func(change func(*Module)) *Module {
+		guest := new(Module).Core()
+		change(guest)
+		return guest
+	}
+	entry := func(m *Module) { m.Entry("run", Const64(0)) }
+	operations := new(Module)
+	operations.Operations()
+	entry(operations.Core())
+	bare := new(Module)
+	bare.Func("run", nil, nil, nil)
+	bare.Memory(1, 0)
+	manyImports := new(Module)
+	for _, name := range strings.Split("abcdefghijkl", "") {
+		manyImports.Import("other", name, nil, nil)
+	}
+	entry(manyImports.Core())
+
+	tests := []struct {
+		name  string
+		guest *Module
+		spec  wasm.Spec
+		stage string
+		text  string
+	}{
+		{"fine", core(entry), wasm.Spec{}, "", ""},
+		{"operations", operations, wasm.Spec{}, "", ""},
+		{"operations of a pure module", operations, wasm.Spec{Pure: true}, wasm.StageImports,
+			"test.host_call (a host operation, which providers and transforms may not use); test.host_read"},
+		{"memory", core(func(m *Module) { entry(m); m.Memory(100, 0) }), wasm.Spec{Limits: wasm.Limits{MemoryMiB: 5}}, wasm.StageLimits,
+			"it starts with 6400 KiB of memory, the limit is 5120 KiB; raise memory_mib"},
+		{"no marker", bare, wasm.Spec{}, wasm.StageExports, "it must export the marker function test_abi; build it with a current SDK"},
+		{"no entry", core(func(*Module) {}), wasm.Spec{}, wasm.StageExports,
+			"it must export run, a function of type (i32,i32)->(i64); export it, or take it out of the manifest"},
+		{"entry of another type", core(func(m *Module) { m.Func("run", nil, nil, nil) }), wasm.Spec{}, wasm.StageExports,
+			`run as a function of type (i32,i32)->(i64); it exports a function of type "()->()"`},
+		{"entry that is a memory", core(func(m *Module) { m.Export("run", 2, 0) }), wasm.Spec{}, wasm.StageExports, "it exports a memory"},
+		{"free of another type", core(func(m *Module) { entry(m); m.Func(Free, nil, nil, nil) }), wasm.Spec{}, wasm.StageExports, "test_free"},
+		{"init of another type", core(func(m *Module) { entry(m); m.Func(Init, nil, nil, nil) }), wasm.Spec{}, wasm.StageExports, "test_init"},
+		{"initialize of another type", core(func(m *Module) { entry(m); m.Func("_initialize", Types(I32), nil, nil) }), wasm.Spec{},
+			wasm.StageExports, "_initialize as a function of type ()->()"},
+		{"a program", core(func(m *Module) { entry(m); m.Func("_start", nil, nil, nil) }), wasm.Spec{}, wasm.StageExports,
+			"it exports _start, so it is a program; build it as a reactor"},
+		{"env", importing("env", "emscripten_notify_memory_growth", Types(I32), nil), wasm.Spec{}, wasm.StageImports,
+			"env.emscripten_notify_memory_growth (nobody provides env); link the missing symbol in"},
+		{"extism", importing("extism:host/env", "alloc", Types(I64), Types(I64)), wasm.Spec{}, wasm.StageImports, "Extism modules are not run"},
+		{"old WASI", importing("wasi_unstable", "fd_write", nil, nil), wasm.Spec{}, wasm.StageImports, "wasi_unstable.fd_write (not served)"},
+		{"WASI function nobody knows", importing("wasi_snapshot_preview1", "fd_fly", nil, nil), wasm.Spec{}, wasm.StageImports, "fd_fly (not served)"},
+		{"WASI function of another type", importing("wasi_snapshot_preview1", "random_get", nil, nil), wasm.Spec{}, wasm.StageImports,
+			"random_get (as ()->(), it is (i32,i32)->(i32))"},
+		{"unknown operation import", importing(Host, "host_take", nil, nil), wasm.Spec{}, wasm.StageImports,
+			"only test.host_call, test.host_read and wasi_snapshot_preview1 are served"},
+		{"operation of another type", importing(Host, Read, nil, nil), wasm.Spec{}, wasm.StageImports, "test.host_read (as ()->(), it is (i32)->())"},
+		{"many", manyImports, wasm.Spec{}, wasm.StageImports, "other.h (not served); 4 more; only"},
+		{"code the compiler refuses", core(func(m *Module) { m.Entry("run", Add) }), wasm.Spec{}, wasm.StageCompile, "the compiler refused it"},
+		{"table.grow", core(func(m *Module) {
+			m.Table(1, 0)
+			m.Entry("run", "\xd0\x70", Const(1<<20), "\xfc\x0f\x00", Drop, Const64(0)) // ref.null func, table.grow
+		}), wasm.Spec{}, wasm.StageCompile, "reference-types"},
+	}
+	engine := newEngine(t, options())
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			test.spec.Name, test.spec.Wasm, test.spec.Entries = "guest", test.guest.Bytes(), []string{"run"}
+			module, err := engine.Load(context.Background(), test.spec)
+			if test.stage == "" {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := module.Close(); err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			var refusal *wasm.AdmissionError
+			if !errors.As(err, &refusal) {
+				t.Fatalf("got %v", err)
+			}
+			if refusal.Stage != test.stage || refusal.Module != "guest" || !strings.Contains(err.Error(), test.text) {
+				t.Errorf("stage %s, got %q", refusal.Stage, err)
+			}
+		})
+	}
+}
+
+func TestEveryServedImportLinks(t *testing.T) {
+	tests := []struct {
+		names   string
+		params  []byte
+		results []byte
+	}{
+		{"args_get environ_get args_sizes_get environ_sizes_get clock_res_get random_get", Types(I32, I32), Types(I32)},
+		{"clock_time_get", Types(I32, I64, I32), Types(I32)},
+		{"fd_write poll_oneoff fd_read", Types(I32, I32, I32, I32), Types(I32)},
+		{"proc_exit", Types(I32), nil},
+		{"sched_yield", nil, Types(I32)},
+		{"fd_close fd_datasync fd_sync", Types(I32), Types(I32)},
+		{"fd_fdstat_get fd_fdstat_set_flags fd_filestat_get fd_prestat_get fd_renumber fd_tell sock_shutdown", Types(I32, I32), Types(I32)},
+		{"fd_seek", Types(I32, I64, I32, I32), Types(I32)},
+		{"fd_filestat_set_size", Types(I32, I64), Types(I32)},
+		{"fd_allocate fd_fdstat_set_rights", Types(I32, I64, I64), Types(I32)},
+		{"fd_advise fd_filestat_set_times", Types(I32, I64, I64, I32), Types(I32)},
+		{"fd_prestat_dir_name path_create_directory path_remove_directory path_unlink_file sock_accept", Types(I32, I32, I32), Types(I32)},
+		{"fd_pread fd_pwrite fd_readdir", Types(I32, I32, I32, I64, I32), Types(I32)},
+		{"path_filestat_get path_symlink sock_send", Types(I32, I32, I32, I32, I32), Types(I32)},
+		{"path_readlink path_rename sock_recv", Types(I32, I32, I32, I32, I32, I32), Types(I32)},
+		{"path_link", Types(I32, I32, I32, I32, I32, I32, I32), Types(I32)},
+		{"path_filestat_set_times", Types(I32, I32, I32, I32, I64, I64, I32), Types(I32)},
+		{"path_open", Types(I32, I32, I32, I32, I32, I64, I64, I32, I32), Types(I32)},
+	}
+	guest := new(Module)
+	for _, test := range tests {
+		for name := range strings.FieldsSeq(test.names) {
+			guest.Import("wasi_snapshot_preview1", name, test.params, test.results)
+			guest.Import("wasi_snapshot_preview1", name, test.params, test.results) // Go imports some twice
+		}
+	}
+	guest.Core().Entry("run", Const64(0))
+	mustCall(t, load(t, wasm.Spec{Wasm: guest.Bytes(), Entries: []string{"run"}, Pure: true}), wasm.Request{Entry: "run"})
+}
+
+func TestOptionsAreChecked(t *testing.T) {
+	incomplete := options()
+	incomplete.Contract.Free = ""
+	mute := options()
+	mute.Refuse = nil
+	for _, options := range []wasm.Options{incomplete, mute} {
+		if _, err := wasm.New(options); err == nil {
+			t.Error("no error")
+		}
+	}
+}
+
+func TestKind(t *testing.T) {
+	tests := []struct {
+		err  error
+		want string
+	}{
+		{nil, ""},
+		{errors.New("x"), wasm.KindOther},
+		{&wasm.AdmissionError{Err: wasm.ErrDeadline}, wasm.KindAdmission},
+		{&wasm.TrapError{}, wasm.KindTrap},
+		{&wasm.AnswerError{}, wasm.KindAnswer},
+		{&wasm.LimitError{}, wasm.KindLimit},
+		{&wasm.HostError{}, wasm.KindHost},
+		{wasm.ErrUnavailable, wasm.KindUnavailable},
+		{wasm.ErrClosed, wasm.KindClosed},
+	}
+	for _, test := range tests {
+		if got := wasm.Kind(test.err); got != test.want {
+			t.Errorf("%v is %q, want %q", test.err, got, test.want)
+		}
+	}
+}
+
+func TestInfoOfAModule(t *testing.T) {
+	module := load(t, wasm.Spec{})
+	info, err := wasm.Inspect(Guest().Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(info, module.Info()); diff != "" || module.Name() != "guest" {
+		t.Error(module.Name(), diff)
+	}
+}

@@ -1,0 +1,143 @@
+// Package wasm runs plugin modules: it reads a module before anything of it runs,
+// compiles it, keeps a bounded pool of its instances and calls their entries with
+// bytes in and bytes out.
+//
+// The package knows the shape of the ABI, a marker, an allocator, entries of
+// (i32,i32)->i64 and two imports, and is told the names (Contract). What the bytes
+// mean, which operations exist and who may use them is the caller's business. It
+// is the only package that imports wazero. DESIGN.md says why it is as it is.
+package wasm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+)
+
+// Contract names what the engine looks for in a module. All fields are required.
+type Contract struct {
+	Marker string // exported function of any type that says which ABI; never called
+	Alloc  string // exported (i32)->(i32): room for that many bytes, or 0
+	Free   string // exported (i32,i32)->(), optional in the module: gives an answer's room back
+	Init   string // exported entry, optional in the module: called once per instance
+	Module string // import module of the two below
+	Call   string // (i32,i32,i32,i32)->(i32): asks for an operation
+	Read   string // (i32)->(): copies its answer
+}
+
+func (c Contract) missing() bool {
+	for _, name := range []string{c.Marker, c.Alloc, c.Free, c.Init, c.Module, c.Call, c.Read} {
+		if name == "" {
+			return true
+		}
+	}
+	return false
+}
+
+// Options configure an Engine.
+type Options struct {
+	Contract Contract
+	// CacheDir is a folder for compiled code, made with mode 0700 when missing and
+	// refused when others may enter it: what lies in it is run. Empty keeps
+	// nothing on disk.
+	CacheDir string
+	// Logger gets what instances print while they start, and warnings. Nil discards.
+	Logger hclog.Logger
+	// Refuse words an error the engine itself answers to a guest's operation: a
+	// *LimitError or ErrUnavailable. Required.
+	Refuse func(err error) []byte
+}
+
+// Engine holds modules. It is safe for concurrent use.
+type Engine struct {
+	options Options
+	started time.Time // the guests' monotonic clock counts from here
+
+	mu      sync.Mutex
+	closed  bool
+	modules map[*Module]struct{}
+	loading sync.WaitGroup
+}
+
+// New makes an engine and, with a CacheDir, its folder.
+func New(options Options) (*Engine, error) {
+	if options.Contract.missing() {
+		return nil, errors.New("wasm engine: every name of the contract is required")
+	}
+	if options.Refuse == nil {
+		return nil, errors.New("wasm engine: Refuse is required")
+	}
+	if options.Logger == nil {
+		options.Logger = hclog.NewNullLogger()
+	}
+	if options.CacheDir != "" {
+		if err := privateFolder(options.CacheDir); err != nil {
+			return nil, fmt.Errorf("wasm engine: %w", err)
+		}
+	}
+	return &Engine{options: options, started: time.Now(), modules: make(map[*Module]struct{})}, nil
+}
+
+// Load admits a module: inspects it, checks its exports and imports and, unless
+// Spec.Lazy is set, compiles it and starts one instance. It fails with an
+// *AdmissionError, ErrClosed or, when ctx ends during the start, ErrCancelled.
+// Compiling cannot be interrupted; it takes about a second per MiB of a module
+// whose code is not in the cache.
+func (e *Engine) Load(ctx context.Context, spec Spec) (*Module, error) {
+	spec.Limits = spec.Limits.withDefaults()
+	info, err := admit(e.options.Contract, spec)
+	if err != nil {
+		return nil, err
+	}
+	m := newModule(e, spec, info)
+	if err := e.register(m); err != nil {
+		return nil, fmt.Errorf("load module %s: %w", spec.Name, err)
+	}
+	defer e.loading.Done()
+	if spec.Lazy {
+		return m, nil
+	}
+	if err := m.prove(ctx); err != nil {
+		return nil, errors.Join(err, m.Close())
+	}
+	return m, nil
+}
+
+func (e *Engine) register(m *Module) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return ErrClosed
+	}
+	e.loading.Add(1)
+	e.modules[m] = struct{}{}
+	return nil
+}
+
+func (e *Engine) forget(m *Module) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.modules, m)
+}
+
+// Close refuses new calls, waits for those that run and for loads under way, and
+// releases everything. It may be called more than once.
+func (e *Engine) Close() error {
+	e.mu.Lock()
+	e.closed = true
+	modules := make([]*Module, 0, len(e.modules))
+	for m := range e.modules {
+		modules = append(modules, m)
+	}
+	e.mu.Unlock()
+	var err error
+	for _, m := range modules {
+		err = errors.Join(err, m.Close())
+	}
+	e.loading.Wait()
+	return err
+}

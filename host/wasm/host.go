@@ -1,0 +1,99 @@
+package wasm
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+
+	"github.com/tetratelabs/wazero/api"
+)
+
+// maxOperationName is the most bytes an operation's name may have.
+const maxOperationName = 64
+
+// guarded keeps a panic of a host function, which is a fault of the host, apart
+// from the guest's traps.
+func guarded(name string, function api.GoModuleFunc) api.GoModuleFunc {
+	return func(ctx context.Context, module api.Module, stack []uint64) {
+		defer func() {
+			if fault := recover(); fault != nil {
+				panic(hostFault(name, fault))
+			}
+		}()
+		function(ctx, module, stack)
+	}
+}
+
+// hostFault is what to end the guest's run with after a panic.
+func hostFault(name string, fault any) *stopped {
+	if stop, ok := fault.(*stopped); ok {
+		return stop
+	}
+	return &stopped{err: &HostError{
+		Operation: clean(name, maxOperationName), Panic: fmt.Sprint(fault), Stack: string(debug.Stack()),
+	}}
+}
+
+// hostCall is the import that asks for an operation and answers the length of its
+// answer, which waits for hostRead. The guest is not entered meanwhile.
+func hostCall(ctx context.Context, module api.Module, stack []uint64) {
+	c := callOf(ctx)
+	c.stopIfEnded()
+	c.pending = c.operate(module.Memory(), stack)
+	c.stopIfEnded()
+	stack[0] = uint64(uint32(len(c.pending)))
+}
+
+// operate answers one operation, or words why it is refused.
+func (c *call) operate(memory api.Memory, stack []uint64) []byte {
+	refuse := c.module.engine.options.Refuse
+	limits := c.module.spec.Limits
+	c.asked++
+	nameLength, requestLength := uint32(stack[1]), uint32(stack[3])
+	switch {
+	case c.operations == nil:
+		return refuse(ErrUnavailable)
+	case c.asked > limits.Operations:
+		return refuse(&LimitError{What: "operations in one call", Got: int64(c.asked), Limit: int64(limits.Operations), Knob: "Operations"})
+	case nameLength > maxOperationName:
+		return refuse(&LimitError{What: "bytes of an operation's name", Got: int64(nameLength), Limit: maxOperationName})
+	case uint64(requestLength) > uint64(limits.OperationBytes):
+		return refuse(&LimitError{What: "bytes of an operation's request", Got: int64(requestLength), Limit: int64(limits.OperationBytes), Knob: "OperationBytes"})
+	}
+	name := string(c.view(memory, uint32(stack[0]), nameLength, "an operation's name"))
+	request := append([]byte(nil), c.view(memory, uint32(stack[2]), requestLength, "an operation's request")...)
+	answer := c.perform(name, request)
+	if len(answer) > limits.OperationBytes {
+		return refuse(&LimitError{What: "bytes of an operation's answer", Got: int64(len(answer)), Limit: int64(limits.OperationBytes), Knob: "OperationBytes"})
+	}
+	return answer
+}
+
+// perform names the operation in a panic of it.
+func (c *call) perform(name string, request []byte) []byte {
+	defer func() {
+		if fault := recover(); fault != nil {
+			panic(hostFault(name, fault))
+		}
+	}()
+	return c.operations.Call(c.ctx, name, request)
+}
+
+// hostRead is the import that copies the pending answer to where the guest wants
+// it. It stays pending until the next operation.
+func hostRead(ctx context.Context, module api.Module, stack []uint64) {
+	c := callOf(ctx)
+	if len(c.pending) > 0 && !module.Memory().Write(uint32(stack[0]), c.pending) {
+		c.stop(&TrapError{Reason: fmt.Sprintf("an answer of %d bytes does not fit into the memory at %d", len(c.pending), uint32(stack[0]))})
+	}
+}
+
+// view answers bytes of the guest's memory, which it shares; a guest that points
+// outside of its memory is stopped.
+func (c *call) view(memory api.Memory, at, length uint32, what string) []byte {
+	data, ok := memory.Read(at, length)
+	if !ok {
+		c.stop(&TrapError{Reason: fmt.Sprintf("%s, %d bytes at %d, lies outside of the memory", what, length, at)})
+	}
+	return data
+}

@@ -1,0 +1,68 @@
+package wasm
+
+import (
+	"bytes"
+	"fmt"
+)
+
+// maxLogLine is where a line without an end is cut.
+const maxLogLine = 4 << 10
+
+// lineLog turns what a guest writes into lines, up to a number of bytes; then it
+// says so once and drops the rest.
+type lineLog struct {
+	emit    func(line string)
+	limit   int
+	left    int
+	partial [2][]byte // of stdout and stderr
+	full    bool
+}
+
+func newLineLog(limit int, emit func(string)) *lineLog {
+	return &lineLog{emit: emit, limit: limit, left: limit}
+}
+
+// write takes bytes of stream 0 or 1.
+func (l *lineLog) write(stream int, data []byte) {
+	if l.full {
+		return
+	}
+	cut := len(data) > l.left
+	if cut {
+		data = data[:l.left]
+	}
+	l.left -= len(data)
+	for len(data) > 0 {
+		line, rest, ended := bytes.Cut(data, []byte{'\n'})
+		room := maxLogLine - len(l.partial[stream])
+		if len(line) > room {
+			line, rest, ended = data[:room], data[room:], true
+		}
+		l.partial[stream] = append(l.partial[stream], line...)
+		data = rest
+		if ended {
+			l.end(stream)
+		}
+	}
+	if cut {
+		l.flush()
+		l.full = true
+		l.emit(fmt.Sprintf("the log is cut off here: a call may write %d bytes (LogBytes)", l.limit))
+	}
+}
+
+func (l *lineLog) end(stream int) {
+	line := bytes.TrimSuffix(l.partial[stream], []byte{'\r'})
+	text := clean(string(line), 3*maxLogLine) // cleaning can make a byte three
+	l.partial[stream] = l.partial[stream][:0]
+	l.emit(text)
+}
+
+// flush ends lines that have no end.
+func (l *lineLog) flush() {
+	for stream := range l.partial {
+		if len(l.partial[stream]) > 0 {
+			l.end(stream)
+		}
+	}
+}

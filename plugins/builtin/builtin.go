@@ -1,0 +1,31 @@
+// Package builtin holds the plugins that come with the program, as packed modules.
+// They are built from the folders beside this file by scripts/plugins, and
+// scripts/plugins-verify shows that the bytes here are what the sources give.
+package builtin
+
+import _ "embed" // the modules
+
+//go:embed dist/environment.wasm
+var environment []byte
+
+//go:embed dist/files.wasm
+var files []byte
+
+//go:embed dist/openai.wasm
+var openai []byte
+
+// Plugin is one packed plugin: its manifest's id and its module, which nobody may
+// change.
+type Plugin struct {
+	ID   string
+	Wasm []byte
+}
+
+// All lists the builtin plugins by id.
+func All() []Plugin {
+	return []Plugin{
+		{ID: "core/environment", Wasm: environment},
+		{ID: "core/files", Wasm: files},
+		{ID: "core/openai", Wasm: openai},
+	}
+}

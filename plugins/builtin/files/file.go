@@ -1,0 +1,114 @@
+package main
+
+import (
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/plinthhost/plinth/abi/v1"
+	plinth "github.com/plinthhost/plinth/sdk-plugins/go"
+	"github.com/plinthhost/plinth/sdk-plugins/go/host"
+	"github.com/plinthhost/plinth/sdk-plugins/go/tool"
+)
+
+// Sizes of the ranges asked for: the first, and those that only step over lines.
+const (
+	chunk     = 64 << 10
+	skipChunk = 512 << 10
+)
+
+// whole answers a small file as it is, so that the model can quote any of it.
+func (in input) whole(info abi.FileInfo) (tool.Output, error) {
+	file, err := host.Read(abi.FSRead{Path: abi.Path{Path: in.Path}, Length: chunk})
+	if err != nil {
+		return tool.Output{}, err
+	}
+	if err := checkText(in.Path, file.Data); err != nil {
+		return tool.Output{}, err
+	}
+	if !file.EOF || len(file.Data) > maxBytes {
+		return in.page(file.Info) // it has grown since
+	}
+	if !utf8.Valid(file.Data) {
+		return tool.Output{}, notUTF8(in.Path)
+	}
+	text := string(file.Data)
+	lines := countLines(text)
+	if text == "" {
+		text = "(the file is empty)"
+	}
+	return tool.Output{
+		Text:       text,
+		Title:      info.Path,
+		Structured: result{Type: "file", Path: info.Path, Offset: 1, Count: lines, Size: int64(len(file.Data))},
+	}, nil
+}
+
+// page answers the lines from offset on. The text is the file's own, without
+// numbers before the lines: what the model quotes must be found in the file. What
+// it has to know of the page follows behind a blank line.
+func (in input) page(info abi.FileInfo) (tool.Output, error) {
+	p := pager{offset: in.offset(), limit: in.limit(), line: 1}
+	if err := in.feed(&p, info); err != nil {
+		return tool.Output{}, err
+	}
+	if p.invalid {
+		return tool.Output{}, notUTF8(in.Path)
+	}
+	if p.count == 0 && p.offset > 1 {
+		return tool.Output{}, in.pastEnd("lines", p.line-1)
+	}
+	out := result{Type: "file", Path: info.Path, Offset: p.offset, Count: p.count, Size: info.Size, Truncated: p.more}
+	text := string(p.text)
+	switch {
+	case p.count == 0:
+		text = "(the file is empty)"
+	case p.more:
+		out.Next = p.offset + p.count
+		text += fmt.Sprintf("\n\n(showing lines %d-%d of %s; next offset %d)", p.offset, out.Next-1, info.Path, out.Next)
+	default:
+		last := p.offset + p.count - 1
+		text += fmt.Sprintf("\n\n(showing lines %d-%d of %d of %s)", p.offset, last, last, info.Path)
+	}
+	return tool.Output{Text: text, Title: info.Path, Structured: out}, nil
+}
+
+// feed reads the file until the page is full.
+func (in input) feed(p *pager, info abi.FileInfo) error {
+	for at := int64(0); ; {
+		length := int64(chunk)
+		if at > 0 && p.line < p.offset {
+			length = skipChunk
+		}
+		file, err := host.Read(abi.FSRead{Path: abi.Path{Path: in.Path}, Offset: at, Length: length})
+		if err != nil {
+			return err
+		}
+		if at == 0 {
+			err = checkText(in.Path, file.Data)
+		} else {
+			err = checkNUL(in.Path, file.Data)
+		}
+		if err != nil {
+			return err
+		}
+		if file.Info.Size != info.Size || file.Info.ModifiedMS != info.ModifiedMS {
+			return plinth.Errorf(abi.KindConflict, "%s changed while it was read; read it again", in.Path)
+		}
+		at += int64(len(file.Data))
+		if p.take(file.Data, file.EOF || at >= info.Size || len(file.Data) == 0) {
+			return nil
+		}
+	}
+}
+
+func countLines(text string) (lines int64) {
+	for i := range len(text) {
+		if text[i] == '\n' {
+			lines++
+		}
+	}
+	if text != "" && text[len(text)-1] != '\n' {
+		lines++
+	}
+	return lines
+}

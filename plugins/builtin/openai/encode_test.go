@@ -1,0 +1,102 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/plinthhost/plinth/abi/v1"
+	"github.com/plinthhost/plinth/sdk-plugins/go/plinthtest"
+)
+
+func encode(t *testing.T, request abi.ModelRequest) (map[string]json.RawMessage, error) {
+	t.Helper()
+	encoded, err := plinthtest.Call[abi.ProviderEncoded](t, abi.ExportProviderEncode, abi.ProviderEncode{Provider: "openai", Request: request})
+	if err != nil {
+		return nil, err
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(encoded.Body, &fields); err != nil {
+		t.Fatal(err)
+	}
+	return fields, nil
+}
+
+func userSays(text string) []abi.Message {
+	return []abi.Message{{ID: "msg_1", Role: "user", Parts: []abi.Part{{Type: "text", Text: text}}}}
+}
+
+func TestEncodeSendsOnlyWhatIsSet(t *testing.T) {
+	fields, err := encode(t, abi.ModelRequest{Model: "m", Messages: userSays("Hi"), ToolChoice: "auto"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := json.Marshal(fields)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"messages":[{"role":"user","content":"Hi"}],"model":"m","stream":true,"stream_options":{"include_usage":true}}`
+	if string(got) != want {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+}
+
+func TestEncodeChoosesTheFieldOfTheLimit(t *testing.T) {
+	limit := int64(100)
+	request := abi.ModelRequest{Model: "m", Messages: userSays("Hi"), Generation: abi.Generation{MaxTokens: &limit}}
+	for field, options := range map[string]string{
+		"max_tokens":            `{}`,
+		"max_completion_tokens": `{"max_tokens_field":"max_completion_tokens"}`,
+	} {
+		request.Options = map[string]json.RawMessage{"openai": json.RawMessage(options)}
+		fields, err := encode(t, request)
+		if err != nil || string(fields[field]) != "100" {
+			t.Errorf("%s: %s, %v", field, fields[field], err)
+		}
+	}
+}
+
+func TestEncodeRefusesWhatTheProtocolCannotSay(t *testing.T) {
+	message := func(role, kind string) []abi.Message {
+		return []abi.Message{{ID: "msg_9", Role: role, Parts: []abi.Part{{Type: kind}}}}
+	}
+	for name, c := range map[string]struct {
+		request abi.ModelRequest
+		says    string
+	}{
+		"media":          {abi.ModelRequest{Messages: message("user", "media")}, "message msg_9: a Chat Completions message of role user can hold text"},
+		"role":           {abi.ModelRequest{Messages: message("critic", "text")}, `role "critic"`},
+		"result":         {abi.ModelRequest{Messages: message("assistant", "tool_result")}, "tool_result"},
+		"text of a tool": {abi.ModelRequest{Messages: message("tool", "text")}, "can hold tool results"},
+		"option":         {abi.ModelRequest{Options: map[string]json.RawMessage{"openai": []byte(`{"stor":1}`)}}, `unknown field "stor"`},
+		"field":          {abi.ModelRequest{Options: map[string]json.RawMessage{"openai": []byte(`{"max_tokens_field":"n"}`)}}, "max_tokens_field"},
+		"effort":         {abi.ModelRequest{Options: map[string]json.RawMessage{"openai": []byte(`{"reasoning_effort":"max"}`)}}, `use "high"`},
+		"schema":         {abi.ModelRequest{Tools: []abi.ToolDefinition{{Name: "t", Input: []byte(`true`)}}}, "the input schema of tool t"},
+	} {
+		_, err := encode(t, c.request)
+		if err == nil || !strings.HasPrefix(err.Error(), "invalid_input: ") || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: error %v, want invalid_input with %q", name, err, c.says)
+		}
+	}
+}
+
+func TestSchemasBecomeOneObject(t *testing.T) {
+	for in, want := range map[string]string{
+		``: `{"type":"object","properties":{}}`,
+		`{"type":"object","properties":{"a":{"type":["string","null"]}}}`: `{"type":"object","properties":{"a":{"type":["string","null"]}}}`,
+		`{}`: `{"properties":{},"type":"object"}`,
+		`{"type":["object","null"],"properties":{"a":{}}}`: `{"properties":{"a":{}},"type":"object"}`,
+		`{"anyOf":[{"type":"object","properties":{"a":{"type":"string"},"b":{}},"required":["a","b"]},{"type":"null"},{"type":"object","properties":{"a":{"type":"number"}},"required":["a"]}],"description":"d"}`: `{"description":"d","properties":{"a":{"anyOf":[{"type":"string"},{"type":"number"}]},"b":{}},"required":["a"],"type":"object"}`,
+		`{"oneOf":[{"required":["x"]}],"properties":{"y":{}},"required":["y"]}`: `{"properties":{"y":{}},"required":["y","x"],"type":"object"}`,
+	} {
+		got, err := objectSchema(json.RawMessage(in))
+		if err != nil || string(got) != want {
+			t.Errorf("%s:\n got %s, %v\nwant %s", in, got, err, want)
+		}
+	}
+	for _, in := range []string{`null`, `[]`, `{"anyOf":1}`, `{"anyOf":[{"properties":1}]}`, `{"anyOf":[{"required":"a"}]}`} {
+		if got, err := objectSchema(json.RawMessage(in)); err == nil {
+			t.Errorf("%s is taken: %s", in, got)
+		}
+	}
+}

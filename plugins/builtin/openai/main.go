@@ -1,0 +1,35 @@
+// Command openai is the plugin core/openai: a codec for the Chat Completions
+// protocol, which OpenAI and many other servers speak.
+package main
+
+import (
+	"encoding/json"
+
+	"github.com/plinthhost/plinth/abi/v1"
+	plinth "github.com/plinthhost/plinth/sdk-plugins/go"
+	"github.com/plinthhost/plinth/sdk-plugins/go/provider"
+)
+
+func init() {
+	provider.Register("openai", codec{})
+	plinth.Prepare(encodeOnce)
+}
+
+// encodeOnce goes through all of Encode, whose first run takes much longer than the
+// next.
+func encodeOnce() error {
+	_, err := codec{}.Encode(abi.ModelRequest{
+		Messages: []abi.Message{
+			{Role: abi.RoleSystem, Parts: []abi.Part{{Type: abi.PartText, Text: "<>"}}},
+			{Role: abi.RoleAssistant, Parts: []abi.Part{{Type: abi.PartToolCall}}},
+		},
+		Tools:   []abi.ToolDefinition{{Input: json.RawMessage(`{"type":"object"}`)}},
+		Options: map[string]json.RawMessage{"openai": json.RawMessage("{}")},
+	})
+	return err
+}
+
+func main() {}
+
+// codec is a provider.Codec. It keeps nothing: what a stream needs is in its state.
+type codec struct{}

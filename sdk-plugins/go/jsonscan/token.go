@@ -1,0 +1,223 @@
+package jsonscan
+
+import (
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// stringBytes reads a string and answers its bytes unescaped. Bytes that are not
+// UTF-8 and halves of surrogate pairs become U+FFFD, as in encoding/json.
+func (r *Reader) stringBytes() []byte {
+	if r.peek() != '"' {
+		r.expected("a string")
+		return nil
+	}
+	start := r.at + 1
+	for at := start; at < len(r.data); at++ {
+		switch c := r.data[at]; {
+		case c == '"':
+			r.at = at + 1
+			return r.data[start:at:at]
+		case c == '\\' || c >= utf8.RuneSelf:
+			return r.unescape(start, at)
+		case c < ' ':
+			r.at = at
+			r.fail("a control character in a string")
+			return nil
+		}
+	}
+	r.at = len(r.data)
+	r.fail("a string does not end")
+	return nil
+}
+
+// unescape copies the string that starts at start to the reader's buffer; the
+// bytes before at need no change. What is left of the data is room enough for all
+// strings to come, since escapes are longer than what they stand for. Only bytes
+// that are not UTF-8 are not: they make the buffer move, which leaves the strings
+// that were answered where they are.
+func (r *Reader) unescape(start, at int) []byte {
+	if r.buf == nil {
+		r.buf = make([]byte, 0, len(r.data)-start)
+	}
+	used := len(r.buf)
+	out := append(r.buf, r.data[start:at]...)
+	for at < len(r.data) {
+		c := r.data[at]
+		switch {
+		case c == '"':
+			r.at = at + 1
+			r.buf = out
+			return out[used:len(out):len(out)]
+		case c == '\\':
+			r.at = at
+			out = r.escape(out)
+			if r.err != nil {
+				return nil
+			}
+			at = r.at
+		case c < ' ':
+			r.at = at
+			r.fail("a control character in a string")
+			return nil
+		case c < utf8.RuneSelf:
+			run := at + 1
+			for run < len(r.data) && plain(r.data[run]) {
+				run++
+			}
+			out = append(out, r.data[at:run]...)
+			at = run
+		default:
+			point, size := utf8.DecodeRune(r.data[at:])
+			out = utf8.AppendRune(out, point)
+			at += size
+		}
+	}
+	r.at = len(r.data)
+	r.fail("a string does not end")
+	return nil
+}
+
+// plain reports whether c stands for itself inside a string and is one character.
+func plain(c byte) bool { return c >= ' ' && c < utf8.RuneSelf && c != '"' && c != '\\' }
+
+// escape appends what the escape sequence at r.at stands for.
+func (r *Reader) escape(out []byte) []byte {
+	if r.at+1 >= len(r.data) {
+		r.fail("a string does not end")
+		return nil
+	}
+	c := r.data[r.at+1]
+	switch c {
+	case '"', '\\', '/':
+	case 'b':
+		c = '\b'
+	case 'f':
+		c = '\f'
+	case 'n':
+		c = '\n'
+	case 'r':
+		c = '\r'
+	case 't':
+		c = '\t'
+	case 'u':
+		return r.unicode(out)
+	default:
+		r.fail("an unknown escape sequence")
+		return nil
+	}
+	r.at += 2
+	return append(out, c)
+}
+
+func (r *Reader) unicode(out []byte) []byte {
+	point, ok := hex4(r.data[r.at+2:])
+	if !ok {
+		r.fail("\\u needs four hexadecimal digits")
+		return nil
+	}
+	r.at += 6
+	if utf16.IsSurrogate(point) {
+		rest := r.data[r.at:]
+		if len(rest) >= 6 && rest[0] == '\\' && rest[1] == 'u' {
+			if low, ok := hex4(rest[2:]); ok {
+				if pair := utf16.DecodeRune(point, low); pair != utf8.RuneError {
+					r.at += 6
+					return utf8.AppendRune(out, pair)
+				}
+			}
+		}
+		point = utf8.RuneError
+	}
+	return utf8.AppendRune(out, point)
+}
+
+func hex4(digits []byte) (rune, bool) {
+	if len(digits) < 4 {
+		return 0, false
+	}
+	var value rune
+	for _, c := range digits[:4] {
+		value <<= 4
+		switch {
+		case '0' <= c && c <= '9':
+			value |= rune(c - '0')
+		case 'a' <= c && c <= 'f':
+			value |= rune(c - 'a' + 10)
+		case 'A' <= c && c <= 'F':
+			value |= rune(c - 'A' + 10)
+		default:
+			return 0, false
+		}
+	}
+	return value, true
+}
+
+// skipString steps over a string and checks it as stringBytes does.
+func (r *Reader) skipString() {
+	for at := r.at + 1; at < len(r.data); at++ {
+		switch c := r.data[at]; {
+		case c == '"':
+			r.at = at + 1
+			return
+		case c < ' ':
+			r.at = at
+			r.fail("a control character in a string")
+			return
+		case c == '\\':
+			var scratch [8]byte
+			r.at = at
+			r.escape(scratch[:0])
+			if r.err != nil {
+				return
+			}
+			at = r.at - 1
+		}
+	}
+	r.at = len(r.data)
+	r.fail("a string does not end")
+}
+
+// number steps over a number and answers its text.
+func (r *Reader) number() []byte {
+	r.peek()
+	start := r.at
+	r.accept('-')
+	switch {
+	case r.accept('0'):
+	case r.digits():
+	default:
+		r.expected("a value")
+		return nil
+	}
+	if r.accept('.') && !r.digits() {
+		r.expected("a digit")
+		return nil
+	}
+	if r.accept('e') || r.accept('E') {
+		if !r.accept('+') {
+			r.accept('-')
+		}
+		if !r.digits() {
+			r.expected("a digit")
+			return nil
+		}
+	}
+	return r.data[start:r.at]
+}
+
+func (r *Reader) accept(c byte) bool {
+	if r.err == nil && r.at < len(r.data) && r.data[r.at] == c {
+		r.at++
+		return true
+	}
+	return false
+}
+
+func (r *Reader) digits() bool {
+	start := r.at
+	for r.err == nil && r.at < len(r.data) && '0' <= r.data[r.at] && r.data[r.at] <= '9' {
+		r.at++
+	}
+	return r.at > start
+}

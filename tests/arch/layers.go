@@ -1,0 +1,76 @@
+package arch
+
+// A Layer is a line of the table. Packages on one line do not import each other.
+type Layer struct {
+	Name     string
+	Packages []string
+}
+
+// Layers is the table, top line first. Every package of the main module stands
+// in it once, except those that serve tests. A package imports from lower lines
+// only.
+func Layers() []Layer {
+	return []Layer{
+		{"wiring", []string{"cmd/host"}},
+		{"configuration", []string{"cmd/host/config"}},
+		{"edge", []string{"host/server", "host/plugin", "client"}},
+		{"translate", []string{"host/bridge"}},
+		{"services", []string{"host/egress", "host/fsys", "host/offline", "host/wasm", "plugins/builtin"}},
+		{"secrets", []string{"host/secret"}},
+		{"run", []string{"session/runner"}},
+		{"window", []string{"session/epoch"}},
+		{"read", []string{"session/view"}},
+		{"domain", []string{"session"}},
+		{"drivers", []string{"store/sqlite"}},
+		{"disk", []string{"store/sqllog"}},
+		{"leaves", []string{"store", "registry"}},
+		{"packing", []string{"abi/pack"}},
+		{"contract", []string{"abi/v1", "client/protocol"}},
+	}
+}
+
+// kernel is what must not know that plugins are Wasm or that clients exist.
+var kernel = []string{"store", "registry", "session"}
+
+// A Seal closes a package or a folder against all but a few importers.
+type Seal struct {
+	Package   string // with all below it
+	Importers []string
+	Reason    string
+}
+
+// Seals is what the order of the layers cannot say.
+func Seals() []Seal {
+	return []Seal{
+		{
+			"abi", []string{"abi", "host/bridge", "host/plugin", "plugins", "sdk-plugins", "cmd/host"},
+			"host/bridge alone translates between the contract and the kernel; host/plugin reads manifests",
+		},
+		{
+			"client", []string{"client", "host/server", "cmd/host"},
+			"clients and their wire types stay at the edge",
+		},
+		{"session/view", []string{"session/view", "cmd/host"}, "views can be dropped, so nothing but the wiring knows them"},
+		{"cmd", []string{"cmd"}, "the wiring knows everything, so nothing may know the wiring"},
+		{"plugins/builtin", []string{"cmd/host"}, "the host treats its builtin plugins like any other"},
+	}
+}
+
+// A Leaf imports nothing of ours and, where it says so, nothing but the standard
+// library.
+type Leaf struct {
+	Package  string
+	Standard bool
+	Reason   string
+}
+
+// Leaves lists the packages that must stay usable alone.
+func Leaves() []Leaf {
+	return []Leaf{
+		{"abi/v1", true, "guests of every toolchain compile it"},
+		{"client/protocol", true, "other clients take it as it is"},
+		{"registry", true, "it is a leaf of the kernel"},
+		{"store", false, "the contract of the log depends on no user of the log"},
+		{"host/wasm", false, "the engine takes bytes and names, so it can be replaced"},
+	}
+}
