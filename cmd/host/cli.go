@@ -1,0 +1,178 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/spf13/cobra"
+
+	"github.com/plinthhost/plinth/client"
+	"github.com/plinthhost/plinth/cmd/host/config"
+)
+
+// cli is the program with its surroundings.
+type cli struct {
+	in          io.Reader
+	out, errors io.Writer
+	environ     []string
+
+	flags  config.Overrides
+	server string // address of the host to talk to
+	token  string
+}
+
+// Variables that belong to the command line, not to the configuration.
+const (
+	variableServer = "PLINTH_SERVER"
+	variableToken  = "PLINTH_TOKEN"
+)
+
+func (c *cli) command() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "plinth",
+		Short: "A host for LLM agent sessions: durable, live, extended by WebAssembly",
+		Long: `Plinth hosts LLM agent sessions. Sessions are durable and event-sourced, clients
+follow them live, and everything that varies is a sandboxed WebAssembly plugin.`,
+		Version: version, SilenceErrors: true, SilenceUsage: true, Args: cobra.NoArgs,
+	}
+	root.SetIn(c.in)
+	root.SetOut(c.out)
+	root.SetErr(c.errors)
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &exitError{exitUsage, err} })
+	set := root.PersistentFlags()
+	set.StringVar(&c.flags.File, "config", "", "configuration file (default: config.toml in the configuration folder)")
+	set.StringVar(&c.flags.Data, "data", "", "data folder (default: the user's)")
+	set.StringVar(&c.flags.LogLevel, "log-level", "", "trace, debug, info, warn or error")
+	set.StringVar(&c.server, "server", "", "talk to this host: unix:PATH, or http://HOST:PORT with "+variableToken+" set (default: the host of the data folder)")
+	root.AddCommand(c.serveCommand(), c.runCommand(), c.sessionsCommand(), c.eventsCommand(), c.tokenCommand())
+	return root
+}
+
+func (c *cli) load() (config.Config, error) {
+	loaded, err := config.Load(config.Sources{Environ: c.environ, Flags: c.flags, Foreign: []string{variableServer, variableToken}})
+	if err != nil {
+		return config.Config{}, &exitError{exitUsage, err}
+	}
+	return loaded, nil
+}
+
+func (c *cli) logger(level string) hclog.Logger {
+	return hclog.New(&hclog.LoggerOptions{Name: "plinth", Level: hclog.LevelFromString(level), Output: c.errors})
+}
+
+func (c *cli) serveCommand() *cobra.Command {
+	command := &cobra.Command{
+		Use:   "serve",
+		Short: "Run the host until it is told to stop",
+		Args:  cobra.NoArgs,
+		RunE:  func(command *cobra.Command, _ []string) error { return c.serve(command.Context()) },
+	}
+	set := command.Flags()
+	set.StringVar(&c.flags.Listen, "listen", "", "TCP address, loopback (default: 127.0.0.1:4747); port 0 takes a free one")
+	set.StringArrayVar(&c.flags.PluginFolders, "plugins", nil, "folder of plugins; may be repeated")
+	return command
+}
+
+func (c *cli) serve(ctx context.Context) error {
+	loaded, err := c.load()
+	if err != nil {
+		return err
+	}
+	directory, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	host := &app{config: loaded, logger: c.logger(loaded.LogLevel), directory: directory, listen: loaded.Listen,
+		fatal: func(err error) { fail(fmt.Errorf("the log cannot be written: %w", err)) }}
+	if err := host.start(ctx); err != nil {
+		return err
+	}
+	fmt.Fprintf(c.out, "plinth %s listens on http://%s and unix:%s\n", version, host.server.Addr(), socketPath(loaded.Data))
+	<-ctx.Done()
+	cause := context.Cause(ctx)
+	err = host.close()
+	if !errors.Is(cause, context.Canceled) {
+		err = errors.Join(cause, err)
+	}
+	return err
+}
+
+// connect answers a client of the host that serves the data folder. Where none
+// does and embed allows it, one runs inside this command until closed.
+func (c *cli) connect(ctx context.Context, embed bool) (*client.Client, func(), error) {
+	environ := variables(c.environ)
+	address, options := c.server, client.Options{Name: "plinth", Version: version, Token: environ[variableToken]}
+	if address == "" {
+		address = environ[variableServer]
+	}
+	if address != "" {
+		options.Address = address
+		dialled, err := client.Dial(ctx, options)
+		if err != nil {
+			return nil, nil, err
+		}
+		return dialled, dialled.Close, nil
+	}
+	loaded, err := c.load()
+	if err != nil {
+		return nil, nil, err
+	}
+	options.Address, options.Token = "unix:"+socketPath(loaded.Data), ""
+	if listening(socketPath(loaded.Data)) {
+		dialled, err := client.Dial(ctx, options)
+		if err != nil {
+			return nil, nil, err
+		}
+		return dialled, dialled.Close, nil
+	}
+	if !embed {
+		return nil, nil, &exitError{exitUnreachable, fmt.Errorf("no host serves %s; start one with plinth serve", loaded.Data)}
+	}
+	return c.embedded(ctx, loaded, options)
+}
+
+// embedded runs a host for the time of one command, on the unix socket only.
+func (c *cli) embedded(ctx context.Context, loaded config.Config, options client.Options) (*client.Client, func(), error) {
+	directory, err := os.Getwd()
+	if err != nil {
+		return nil, nil, err
+	}
+	level := loaded.LogLevel
+	if c.flags.LogLevel == "" && level == "info" {
+		level = "warn" // the command's own output is what the person asked for
+	}
+	logger := c.logger(level)
+	host := &app{config: loaded, logger: logger, directory: directory, fatal: func(err error) { logger.Error("the log cannot be written", "error", err) }}
+	if err := host.start(ctx); err != nil {
+		return nil, nil, err
+	}
+	dialled, err := client.Dial(ctx, options)
+	if err != nil {
+		return nil, nil, errors.Join(err, host.close())
+	}
+	return dialled, func() {
+		dialled.Close()
+		if err := host.close(); err != nil {
+			logger.Error("closing the host", "error", err)
+		}
+	}, nil
+}
+
+// listening reports whether somebody accepts connections on the socket; a socket
+// that a dead host left behind refuses them.
+func listening(path string) bool {
+	conn, err := net.DialTimeout("unix", path, 2*time.Second)
+	if err != nil {
+		return !errors.Is(err, os.ErrNotExist) && !errors.Is(err, syscall.ECONNREFUSED)
+	}
+	return conn.Close() == nil
+}
