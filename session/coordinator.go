@@ -202,7 +202,8 @@ func (o *ownership) begin(d demand) context.Context {
 func (c *Coordinator) chain(ctx context.Context, session string, o *ownership) {
 	for ctx != nil {
 		err := c.drain(ctx, session, o.current.force)
-		if err != nil && !o.current.force && !errors.Is(err, ErrInterrupted) && !errors.Is(err, ErrShutdown) {
+		var recorded *Failure // stands in the log already
+		if err != nil && !o.current.force && !errors.Is(err, ErrInterrupted) && !errors.Is(err, ErrShutdown) && !errors.As(err, &recorded) {
 			c.logger.Error("session drain failed", "session", session, "error", err)
 		}
 		ctx = c.settle(session, o, err)

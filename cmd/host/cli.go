@@ -25,7 +25,6 @@ type cli struct {
 
 	flags  config.Overrides
 	server string // address of the host to talk to
-	token  string
 }
 
 // Variables that belong to the command line, not to the configuration.
@@ -40,7 +39,7 @@ func (c *cli) command() *cobra.Command {
 		Short: "A host for LLM agent sessions: durable, live, extended by WebAssembly",
 		Long: `Plinth hosts LLM agent sessions. Sessions are durable and event-sourced, clients
 follow them live, and everything that varies is a sandboxed WebAssembly plugin.`,
-		Version: version, SilenceErrors: true, SilenceUsage: true, Args: cobra.NoArgs,
+		Version: version, SilenceErrors: true, SilenceUsage: true, Args: usage(cobra.NoArgs),
 	}
 	root.SetIn(c.in)
 	root.SetOut(c.out)
@@ -71,7 +70,7 @@ func (c *cli) serveCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "serve",
 		Short: "Run the host until it is told to stop",
-		Args:  cobra.NoArgs,
+		Args:  usage(cobra.NoArgs),
 		RunE:  func(command *cobra.Command, _ []string) error { return c.serve(command.Context()) },
 	}
 	set := command.Flags()
@@ -175,4 +174,14 @@ func listening(path string) bool {
 		return !errors.Is(err, os.ErrNotExist) && !errors.Is(err, syscall.ECONNREFUSED)
 	}
 	return conn.Close() == nil
+}
+
+// usage makes a wrong number of arguments a mistake of usage.
+func usage(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(command *cobra.Command, args []string) error {
+		if err := check(command, args); err != nil {
+			return &exitError{exitUsage, fmt.Errorf("%w; see %s --help", err, command.CommandPath())}
+		}
+		return nil
+	}
 }

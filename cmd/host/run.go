@@ -33,7 +33,7 @@ host it starts one for the time of the command, on the same data.`,
 		Example: `  plinth run "Read go.mod and say which module this is."
   plinth run --model local/llama --allow read "Summarise README.md"
   plinth run --session ses_… "And now the tests"`,
-		Args: cobra.ExactArgs(1),
+		Args: usage(cobra.ExactArgs(1)),
 		RunE: func(command *cobra.Command, args []string) error { return c.run(command.Context(), flags, args[0]) },
 	}
 	set := command.Flags()

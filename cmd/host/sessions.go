@@ -18,7 +18,7 @@ func (c *cli) sessionsCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "sessions",
 		Short: "List the sessions, newest first",
-		Args:  cobra.NoArgs,
+		Args:  usage(cobra.NoArgs),
 		RunE: func(command *cobra.Command, _ []string) error {
 			return c.sessions(command.Context(), list, asJSON)
 		},
@@ -69,7 +69,7 @@ func (c *cli) eventsCommand() *cobra.Command {
 		Short: "Print the events of a session",
 		Example: `  plinth events ses_…
   plinth events ses_… --follow --json`,
-		Args: cobra.ExactArgs(1),
+		Args: usage(cobra.ExactArgs(1)),
 		RunE: func(command *cobra.Command, args []string) error {
 			return c.events(command.Context(), args[0], after, follow, asJSON)
 		},

@@ -12,7 +12,7 @@ import (
 )
 
 func (c *cli) tokenCommand() *cobra.Command {
-	command := &cobra.Command{Use: "token", Short: "Make, list and revoke the tokens of TCP clients", Args: cobra.NoArgs}
+	command := &cobra.Command{Use: "token", Short: "Make, list and revoke the tokens of TCP clients", Args: usage(cobra.NoArgs)}
 	command.AddCommand(c.tokenCreate(), c.tokenList(), c.tokenRevoke())
 	return command
 }
@@ -24,7 +24,7 @@ func (c *cli) tokenCreate() *cobra.Command {
 		Use:     "create [NAME]",
 		Short:   "Make a token and print its secret, which is shown this once",
 		Example: `  plinth token create web --scope session:read,session:write --expires 720h`,
-		Args:    cobra.MaximumNArgs(1),
+		Args:    usage(cobra.MaximumNArgs(1)),
 		RunE: func(command *cobra.Command, args []string) error {
 			request := protocol.CreateToken{Name: strings.Join(args, ""), LifetimeSeconds: int64(lifetime / time.Second)}
 			for _, scope := range scopes {
@@ -52,7 +52,7 @@ func (c *cli) tokenCreate() *cobra.Command {
 
 func (c *cli) tokenList() *cobra.Command {
 	return &cobra.Command{
-		Use: "list", Short: "List the tokens", Args: cobra.NoArgs,
+		Use: "list", Short: "List the tokens", Args: usage(cobra.NoArgs),
 		RunE: func(command *cobra.Command, _ []string) error {
 			host, closeHost, err := c.connect(command.Context(), true)
 			if err != nil {
@@ -82,7 +82,7 @@ func (c *cli) tokenList() *cobra.Command {
 
 func (c *cli) tokenRevoke() *cobra.Command {
 	return &cobra.Command{
-		Use: "revoke ID", Short: "End a token and everything that is open under it", Args: cobra.ExactArgs(1),
+		Use: "revoke ID", Short: "End a token and everything that is open under it", Args: usage(cobra.ExactArgs(1)),
 		RunE: func(command *cobra.Command, args []string) error {
 			host, closeHost, err := c.connect(command.Context(), true)
 			if err != nil {

@@ -18,7 +18,7 @@ func wireError(err error) error {
 	var wire *protocol.Error
 	var conflict *session.ConflictError
 	var file *fsys.Error
-	code := protocol.Internal
+	var code protocol.Code
 	switch {
 	case err == nil:
 		return nil

@@ -101,7 +101,7 @@ func (p *Provider) decode(ctx context.Context, reader *egress.FrameReader, yield
 		for first := true; first || len(frames) > 0; first = false {
 			batch := frames[:min(len(frames), maxFramesPerCall)]
 			frames = frames[len(batch):]
-			decoded, err := p.decodeBatch(ctx, state, batch, end)
+			decoded, err := p.decodeBatch(ctx, state, batch, end && len(frames) == 0)
 			if err != nil {
 				return err
 			}
