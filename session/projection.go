@@ -5,6 +5,7 @@ import (
 	"embed"
 	"encoding/json"
 	"fmt"
+	"maps"
 
 	"github.com/plinthhost/plinth/store"
 )
@@ -238,15 +239,11 @@ func (p projector) contextUpdated(e ContextUpdated) error {
 // Advance answers the snapshot after an update.
 func (s Snapshot) Advance(changed Snapshot, removed []string) Snapshot {
 	next := make(Snapshot, len(s)+len(changed))
-	for key, value := range s {
-		next[key] = value
-	}
+	maps.Copy(next, s)
 	for _, key := range removed {
 		delete(next, key)
 	}
-	for key, value := range changed {
-		next[key] = value
-	}
+	maps.Copy(next, changed)
 	return next
 }
 

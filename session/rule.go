@@ -1,6 +1,9 @@
 package session
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Rule allows, denies or asks for an action on a resource. Both are patterns: "*"
 // stands for any run of characters, "?" for one, and a pattern that ends in " *"
@@ -58,18 +61,18 @@ func Decide(configured, saved []Rule, action string, resources []string) (Effect
 // Hidden reports whether a tool of that action is not offered at all: the last
 // rule of its action denies everything.
 func Hidden(rules []Rule, action string) bool {
-	for i := len(rules) - 1; i >= 0; i-- {
-		if Match(rules[i].Action, action) {
-			return rules[i].Resource == "*" && rules[i].Effect == Deny
+	for _, rule := range slices.Backward(rules) {
+		if Match(rule.Action, action) {
+			return rule.Resource == "*" && rule.Effect == Deny
 		}
 	}
 	return false
 }
 
 func lastMatch(rules []Rule, action, resource string) Effect {
-	for i := len(rules) - 1; i >= 0; i-- {
-		if Match(rules[i].Action, action) && Match(rules[i].Resource, resource) {
-			return rules[i].Effect
+	for _, rule := range slices.Backward(rules) {
+		if Match(rule.Action, action) && Match(rule.Resource, resource) {
+			return rule.Effect
 		}
 	}
 	return Ask

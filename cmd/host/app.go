@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -221,8 +222,8 @@ func (a *app) recover(ctx context.Context, work *runner.Runner) error {
 // close stops what runs, the last started first. Safe twice.
 func (a *app) close() error {
 	var err error
-	for i := len(a.closers) - 1; i >= 0; i-- {
-		err = errors.Join(err, a.closers[i]())
+	for _, v := range slices.Backward(a.closers) {
+		err = errors.Join(err, v())
 	}
 	a.closers = nil
 	return err

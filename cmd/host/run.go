@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/mattn/go-isatty"
 	"github.com/spf13/cobra"
 
 	"github.com/plinthhost/plinth/client"
@@ -105,11 +106,7 @@ func (c *cli) absolute(directory string) (string, error) {
 // interactive reports whether a person sits at standard input.
 func (c *cli) interactive() bool {
 	file, ok := c.in.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := file.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
+	return ok && isatty.IsTerminal(file.Fd())
 }
 
 // run follows one prompt to its end.

@@ -72,8 +72,7 @@ func resource(location session.Location, root, identity string) string {
 }
 
 func fileError(err error) error {
-	var failed *fsys.Error
-	if errors.As(err, &failed) {
+	if failed, ok := errors.AsType[*fsys.Error](err); ok {
 		return &abi.Error{Kind: abi.Kind(failed.Kind), Message: failed.Error()}
 	}
 	return err

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"maps"
 	"strings"
 	"time"
 
@@ -82,9 +83,7 @@ func (p *Provider) stream(ctx context.Context, request session.ModelRequest, yie
 func merged(first, second map[string]string) map[string]string {
 	all := make(map[string]string, len(first)+len(second))
 	for _, headers := range []map[string]string{first, second} {
-		for name, value := range headers {
-			all[name] = value
-		}
+		maps.Copy(all, headers)
 	}
 	return all
 }

@@ -54,8 +54,7 @@ func (t *Tool) Execute(ctx context.Context, call session.ToolCall) (session.Tool
 }
 
 func (t *Tool) failure(err error, timeout time.Duration) error {
-	var told *abi.Error
-	if errors.As(err, &told) {
+	if told, ok := errors.AsType[*abi.Error](err); ok {
 		return &session.ToolError{Kind: string(told.Kind), Message: told.Message}
 	}
 	var fault *CallError

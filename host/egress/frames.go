@@ -2,6 +2,7 @@ package egress
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -92,7 +93,7 @@ func (r *FrameReader) take(ctx context.Context, n int, err error) []Frame {
 	switch {
 	case tooLarge != nil:
 		r.err = tooLarge
-	case err == io.EOF:
+	case errors.Is(err, io.EOF):
 		last, tooLarge := r.parser.end()
 		frames = append(frames, last...)
 		if r.err = io.EOF; tooLarge != nil {
@@ -124,7 +125,7 @@ func Frames(ctx context.Context, body io.ReadCloser, framing string) iter.Seq2[F
 				}
 			}
 		}
-		if err != io.EOF {
+		if !errors.Is(err, io.EOF) {
 			yield(Frame{}, err)
 		}
 	}

@@ -1,6 +1,7 @@
 package fsys
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -210,7 +211,7 @@ func (w *walk) checkBarred() error {
 }
 
 func (w *walk) refuse(err error) error {
-	if err == errBarred {
+	if errors.Is(err, errBarred) {
 		return &Error{Kind: KindDenied, Path: w.path, Text: errBarred.Error()}
 	}
 	return systemError(w.path, err)

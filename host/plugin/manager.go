@@ -96,8 +96,7 @@ func NewManager(options Options) (*Manager, error) {
 // refuse words what the engine itself answers to an operation.
 func refuse(err error) []byte {
 	kind := abi.KindUnavailable
-	var limit *wasm.LimitError
-	if errors.As(err, &limit) {
+	if _, ok := errors.AsType[*wasm.LimitError](err); ok {
 		kind = abi.KindLimit
 	}
 	encoded, marshalErr := json.Marshal(abi.Answer[abi.None]{Error: &abi.Error{Kind: kind, Message: err.Error()}})
@@ -129,8 +128,7 @@ func (m *Manager) Add(ctx context.Context, candidate Candidate) error {
 // Refused keeps a plugin that could not even be read in the status.
 func (m *Manager) Refused(err error) {
 	status := Status{State: Failed, Error: err.Error()}
-	var manifest *ManifestError
-	if errors.As(err, &manifest) {
+	if manifest, ok := errors.AsType[*ManifestError](err); ok {
 		status.Origin = manifest.File
 	}
 	m.record(status)

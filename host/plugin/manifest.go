@@ -60,8 +60,7 @@ func decodeError(file string, err error) error {
 		line, _ := first.Position()
 		return &ManifestError{File: file, Line: line, Key: strings.Join(first.Key(), "."), Text: "there is no such key; remove it or correct its spelling"}
 	}
-	var malformed *toml.DecodeError
-	if errors.As(err, &malformed) {
+	if malformed, ok := errors.AsType[*toml.DecodeError](err); ok {
 		line, _ := malformed.Position()
 		return &ManifestError{File: file, Line: line, Key: strings.Join(malformed.Key(), "."), Text: strings.TrimPrefix(malformed.Error(), "toml: ")}
 	}

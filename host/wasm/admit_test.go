@@ -34,7 +34,7 @@ func TestAdmission(t *testing.T) {
 	bare.Func("run", nil, nil, nil)
 	bare.Memory(1, 0)
 	manyImports := new(Module)
-	for _, name := range strings.Split("abcdefghijkl", "") {
+	for name := range strings.SplitSeq("abcdefghijkl", "") {
 		manyImports.Import("other", name, nil, nil)
 	}
 	entry(manyImports.Core())

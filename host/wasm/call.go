@@ -149,16 +149,13 @@ func (c *call) stopIfEnded() {
 
 // failure is what a guest function's error means.
 func (c *call) failure(err error) error {
-	var stop *stopped
-	if errors.As(err, &stop) {
-		var trap *TrapError
-		if errors.As(stop.err, &trap) {
+	if stop, ok := errors.AsType[*stopped](err); ok {
+		if trap, ok := errors.AsType[*TrapError](stop.err); ok {
 			trap.Function, trap.Stack = frames(err)
 		}
 		return stop.err
 	}
-	var exit *sys.ExitError // wazero closed the instance because the context ended
-	if errors.As(err, &exit) {
+	if _, ok := errors.AsType[*sys.ExitError](err); ok {
 		if ended := endOf(c.ctx); ended != nil {
 			return ended
 		}

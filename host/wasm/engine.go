@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -30,12 +31,7 @@ type Contract struct {
 }
 
 func (c Contract) missing() bool {
-	for _, name := range []string{c.Marker, c.Alloc, c.Free, c.Init, c.Module, c.Call, c.Read} {
-		if name == "" {
-			return true
-		}
-	}
-	return false
+	return slices.Contains([]string{c.Marker, c.Alloc, c.Free, c.Init, c.Module, c.Call, c.Read}, "")
 }
 
 // Options configure an Engine.

@@ -202,8 +202,7 @@ func TestChangedModules(t *testing.T) {
 		checkInspect(t, module)
 		loaded, err := engine.Load(context.Background(), wasm.Spec{Name: "changed", Wasm: module, Entries: []string{"echo"}})
 		if err != nil {
-			var refusal *wasm.AdmissionError
-			if !errors.As(err, &refusal) {
+			if _, ok := errors.AsType[*wasm.AdmissionError](err); !ok {
 				t.Fatalf("refused with %v", err)
 			}
 			return

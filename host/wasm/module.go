@@ -85,9 +85,7 @@ func (m *Module) prove(ctx context.Context) error {
 // compiler cannot be interrupted, so it runs on, for others, when ctx ends.
 func (m *Module) ready(ctx context.Context) error {
 	m.compiling.Do(func() {
-		m.work.Add(1) // the caller has entered: the count is not zero
-		go func() {
-			defer m.work.Done()
+		m.work.Go(func() {
 			defer close(m.compiled)
 			program, err := m.compile()
 			if err != nil {
@@ -96,7 +94,7 @@ func (m *Module) ready(ctx context.Context) error {
 				}
 			}
 			m.program = program
-		}()
+		})
 	})
 	select {
 	case <-m.compiled:

@@ -3,6 +3,7 @@ package wasm
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 )
@@ -48,8 +49,8 @@ func (p *pool) take(session string) (found, evicted *instance) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.leased++
-	for i := len(p.idle) - 1; i >= 0; i-- {
-		if found = p.idle[i]; !found.used || found.session == session {
+	for i, v := range slices.Backward(p.idle) {
+		if found = v; !found.used || found.session == session {
 			p.idle = append(p.idle[:i], p.idle[i+1:]...)
 			return found, nil
 		}

@@ -88,8 +88,7 @@ func (d *drain) next(ctx context.Context, id string, number int, result *turnRes
 // abandon ends an activity whose next boundary could not be reached. The first
 // boundary records its own failures, because nothing stands before it.
 func (d *drain) abandon(ctx context.Context, id string, number int, err error) error {
-	var recorded *recordedError
-	if errors.As(err, &recorded) {
+	if recorded, ok := errors.AsType[*recordedError](err); ok {
 		return recorded.err
 	}
 	if number == 1 {
@@ -118,12 +117,10 @@ func failureOf(ctx context.Context, err error) (*session.Failure, session.Outcom
 	case errors.Is(err, errDeclined):
 		return &session.Failure{Code: session.FailureDeclined, Message: "A permission was declined"}, session.Halted
 	}
-	var failure *session.Failure
-	if errors.As(err, &failure) {
+	if failure, ok := errors.AsType[*session.Failure](err); ok {
 		return failure, session.Failed
 	}
-	var provider *session.ProviderError
-	if errors.As(err, &provider) {
+	if provider, ok := errors.AsType[*session.ProviderError](err); ok {
 		return &session.Failure{Code: provider.Class, Message: provider.Message, Status: provider.Status, Retryable: provider.Retryable}, session.Failed
 	}
 	return &session.Failure{Code: session.FailureInternal, Message: "The host failed: " + err.Error()}, session.Failed

@@ -111,10 +111,40 @@ func (a *answer) open(ctx context.Context, kind session.PartKind, event session.
 	if err := a.flush(ctx); err != nil {
 		return nil, err
 	}
-	part := &answerPart{kind: kind, id: event.ID, name: event.Name, metadata: event.Metadata}
+	part := &answerPart{kind: kind, id: a.unused(kind, event.ID), name: event.Name, metadata: event.Metadata}
 	a.parts[key(kind, event.ID)] = part
 	a.order = append(a.order, part)
 	return part, nil
+}
+
+// unused answers an id that names one text for good: a part that goes on after a
+// tool call is another part.
+func (a *answer) unused(kind session.PartKind, id string) string {
+	again := 0
+	for _, part := range a.order {
+		if part.kind == kind && (part.id == id || strings.HasPrefix(part.id, id+"~")) {
+			again++
+		}
+	}
+	if again == 0 {
+		return id
+	}
+	return fmt.Sprintf("%s~%d", id, again+1)
+}
+
+// pause completes the text and reasoning that came before a call, so that the
+// transcript keeps the model's order. What follows under the same id is a new part.
+func (a *answer) pause() {
+	for _, part := range a.order {
+		if !part.ended && part.kind != session.LiveToolInput {
+			a.complete(part)
+			for id, open := range a.parts {
+				if open == part {
+					delete(a.parts, id)
+				}
+			}
+		}
+	}
 }
 
 func (a *answer) begin() {
@@ -154,6 +184,7 @@ func (a *answer) toolStart(ctx context.Context, event session.ModelEvent) error 
 	if event.Name == "" {
 		return protocol("the call %q has no name", event.ID)
 	}
+	a.pause()
 	_, err := a.open(ctx, session.LiveToolInput, event)
 	return err
 }

@@ -136,8 +136,7 @@ func (d *drain) prepare(ctx context.Context, w window, pin *registry.Pin, activi
 }
 
 func contextFailure(err error) error {
-	var blocked *session.BlockedError
-	if errors.As(err, &blocked) {
+	if blocked, ok := errors.AsType[*session.BlockedError](err); ok {
 		return &session.Failure{Code: session.FailureContextBlocked, Message: blocked.Error(), Retryable: true}
 	}
 	return err

@@ -3,6 +3,7 @@ package runner
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/plinthhost/plinth/registry"
@@ -71,9 +72,9 @@ func lower(w window, tools []session.ToolDefinition) session.ModelRequest {
 
 // promptSystem is the system text of the prompt that is being worked on.
 func promptSystem(history []session.Message) string {
-	for i := len(history) - 1; i >= 0; i-- {
-		if history[i].Type == session.MessageUser {
-			return history[i].Prompt.System
+	for _, h := range slices.Backward(history) {
+		if h.Type == session.MessageUser {
+			return h.Prompt.System
 		}
 	}
 	return ""

@@ -517,3 +517,21 @@ func TestUnknownProviderFailsTheActivityAndKeepsTheSession(t *testing.T) {
 		t.Errorf("model %s, want the prompt's", got)
 	}
 }
+
+func TestTextBeforeACallStaysBeforeIt(t *testing.T) {
+	w := New(t, Options{})
+	w.Contribute("core/tools", echo(w))
+	w.Provider.Script(Events(Delta("I look."),
+		session.ModelEvent{Type: session.EventToolStart, ID: "c", Name: "echo"}, session.ModelEvent{Type: session.EventToolEnd, ID: "c"},
+		Delta("And on."), Finish(session.FinishToolCalls)), Say("Done"))
+	id := w.Create()
+	w.Prompt(id, "Go", session.Steer)
+	w.Settled(id, 1)
+	var parts []string
+	for _, part := range w.Messages(id)[1].Parts {
+		parts = append(parts, part.ID+" "+part.Text)
+	}
+	if diff := cmp.Diff([]string{"text-0 I look.", "c ", "text-0~2 And on."}, parts); diff != "" {
+		t.Error(diff)
+	}
+}

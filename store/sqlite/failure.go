@@ -80,7 +80,7 @@ func commitFailure(err error) error {
 
 // ended is the error of a context that is over, with its cause.
 func ended(ctx context.Context) error {
-	if cause := context.Cause(ctx); cause != ctx.Err() {
+	if cause := context.Cause(ctx); !errors.Is(cause, ctx.Err()) {
 		return fmt.Errorf("%w: %w", ctx.Err(), cause)
 	}
 	return ctx.Err()

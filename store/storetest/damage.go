@@ -70,8 +70,7 @@ func testFull(t *testing.T, h Harness) {
 			switch {
 			case errors.Is(o.err, store.ErrFull):
 				full++
-				var rejected *store.RejectedError
-				if errors.As(o.err, &rejected) {
+				if _, ok := errors.AsType[*store.RejectedError](o.err); ok {
 					t.Errorf("a full disk looks like a rejection: %v", o.err)
 				}
 			case o.err != nil:

@@ -34,8 +34,7 @@ func testReplay(t *testing.T, h Harness) {
 	}
 	diverged := func(name string, err error) {
 		t.Helper()
-		var replayErr *store.ReplayError
-		if !errors.As(err, &replayErr) {
+		if _, ok := errors.AsType[*store.ReplayError](err); !ok {
 			t.Errorf("%s: %v, want a ReplayError", name, err)
 		}
 	}

@@ -3,6 +3,7 @@ package chat
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
 	"time"
 )
@@ -31,9 +32,7 @@ type object = map[string]any
 // send writes the turn. Its errors are errCut, or the connection's.
 func (a *answer) send() error {
 	if fault := a.turn.Fault; fault.Status != 0 {
-		for name, values := range fault.Headers {
-			a.w.Header()[name] = values
-		}
+		maps.Copy(a.w.Header(), fault.Headers)
 		if fault.Body == "" {
 			fail(a.w, fault.Status, "scripted_error", http.StatusText(fault.Status))
 			return nil

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 )
 
@@ -37,9 +38,9 @@ type Message struct {
 
 // LastUser is the text of the last user message.
 func (r Request) LastUser() string {
-	for i := len(r.Messages) - 1; i >= 0; i-- {
-		if r.Messages[i].Role == "user" {
-			return r.Messages[i].Content
+	for _, v := range slices.Backward(r.Messages) {
+		if v.Role == "user" {
+			return v.Content
 		}
 	}
 	return ""

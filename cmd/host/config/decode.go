@@ -90,14 +90,15 @@ func (l *loader) undecoded(path string, err error) {
 func (l *loader) unknown(path string, err *toml.DecodeError) {
 	line, _ := err.Position()
 	key := l.whole(err.Key(), line)
-	text := "unknown key"
-	for end := len(key) - 1; end >= 0; end-- {
+	var text strings.Builder
+	text.WriteString("unknown key")
+	for end := range slices.Backward(key) {
 		if names := keysAt(key[:end]); len(names) > 0 {
-			text += "; known here: " + strings.Join(names, ", ")
+			text.WriteString("; known here: " + strings.Join(names, ", "))
 			break
 		}
 	}
-	l.problems = append(l.problems, Problem{Source: path, Line: line, Key: display(join(key...)), Text: text})
+	l.problems = append(l.problems, Problem{Source: path, Line: line, Key: display(join(key...)), Text: text.String()})
 }
 
 // whole answers the key in full: of a table in a list the decoder leaves out the
