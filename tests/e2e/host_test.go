@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/plinthhost/plinth/client"
@@ -91,6 +92,7 @@ type host struct {
 	command *exec.Cmd
 	client  *client.Client
 	address string // http://127.0.0.1:PORT
+	dead    sync.Once
 }
 
 func (w *world) serve() *host {
@@ -104,23 +106,26 @@ func (w *world) serve() *host {
 	if err := command.Start(); err != nil {
 		w.t.Fatal(err)
 	}
-	w.t.Cleanup(func() { _ = command.Process.Kill(); _ = command.Wait() })
+	h := &host{command: command}
+	w.t.Cleanup(h.kill)
 	line, err := bufio.NewReader(pipe).ReadString('\n')
 	if err != nil {
 		w.t.Fatalf("plinth serve said nothing: %v", err)
 	}
 	_, rest, _ := strings.Cut(line, "listens on ")
-	address, _, _ := strings.Cut(rest, " ")
-	c, err := client.Dial(w.t.Context(), client.Options{Address: "unix:" + filepath.Join(w.folder, "data/plinth/cli.sock"), Name: "e2e"})
+	h.address, _, _ = strings.Cut(rest, " ")
+	h.client, err = client.Dial(w.t.Context(), client.Options{Address: "unix:" + filepath.Join(w.folder, "data/plinth/cli.sock"), Name: "e2e"})
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	w.t.Cleanup(c.Close)
-	return &host{command: command, client: c, address: address}
+	w.t.Cleanup(h.client.Close)
+	return h
 }
 
-// kill ends the process without a chance to clean up.
+// kill ends the process without a chance to clean up, and returns when it is gone.
 func (h *host) kill() {
-	_ = h.command.Process.Kill()
-	_ = h.command.Wait()
+	h.dead.Do(func() {
+		_ = h.command.Process.Kill()
+		_ = h.command.Wait()
+	})
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -104,9 +105,9 @@ func TestProviderFailuresAreTypedAndLeaveTheSessionUsable(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t)
-			broken := true
+			var mended atomic.Bool
 			server, err := chat.Start(func(chat.Request) chat.Turn {
-				if broken {
+				if !mended.Load() {
 					return chat.Turn{Text: "half of an answer", Fault: c.fault}
 				}
 				return chat.Turn{Text: "whole"}
@@ -120,7 +121,7 @@ func TestProviderFailuresAreTypedAndLeaveTheSessionUsable(t *testing.T) {
 			if code != 3 || !strings.Contains(notes, "("+c.class+",") {
 				t.Errorf("exit %d, want 3 and %s:\n%s", code, c.class, notes)
 			}
-			broken = false
+			mended.Store(true)
 			list, _, _ := w.plinth("sessions")
 			id, _, _ := strings.Cut(list, " ")
 			if out, notes, code := w.plinth("run", "--session", id, "Again"); code != 0 || !strings.Contains(out, "whole") {
