@@ -34,7 +34,9 @@ func main() {
 	}
 }
 
-func figure(name string, value float64, unit string) { fmt.Printf("figure %s %.3f %s\n", name, value, unit) }
+func figure(name string, value float64, unit string) {
+	fmt.Printf("figure %s %.3f %s\n", name, value, unit)
+}
 
 func median(values []float64) float64 {
 	values = slices.Sorted(slices.Values(values))
