@@ -81,7 +81,7 @@ func (w *world) plinth(args ...string) (out, errors string, code int) {
 	command := exec.Command(binary, args...)
 	command.Dir, command.Env, command.Stdout, command.Stderr = w.project, w.environ, &stdout, &stderr
 	err := command.Run()
-	if _, exited := err.(*exec.ExitError); err != nil && !exited { //nolint:errorlint // Run wraps nothing
+	if _, exited := err.(*exec.ExitError); err != nil && !exited {
 		w.t.Fatal(err)
 	}
 	return stdout.String(), stderr.String(), command.ProcessState.ExitCode()
