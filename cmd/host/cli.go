@@ -108,7 +108,7 @@ func (c *cli) serve(ctx context.Context) error {
 // connect answers a client of the host that serves the data folder. Where none
 // does and embed allows it, one runs inside this command until closed.
 func (c *cli) connect(ctx context.Context, embed bool) (*client.Client, func(), error) {
-	environ := variables(c.environ)
+	environ := config.Variables(c.environ)
 	address, options := c.server, client.Options{Name: "plinth", Version: version, Token: environ[variableToken]}
 	if address == "" {
 		address = environ[variableServer]

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 )
 
@@ -30,13 +29,4 @@ func (c *cli) execute(ctx context.Context, args []string) int {
 		fmt.Fprintln(c.errors, "plinth:", plain(err.Error()))
 	}
 	return exitCode(err)
-}
-
-func variables(environ []string) map[string]string {
-	all := make(map[string]string, len(environ))
-	for _, entry := range environ {
-		name, value, _ := strings.Cut(entry, "=")
-		all[name] = value
-	}
-	return all
 }

@@ -37,11 +37,10 @@ func (t *Tool) Execute(ctx context.Context, call session.ToolCall) (session.Tool
 	if timeout <= 0 {
 		timeout = DefaultToolTimeout
 	}
-	log := func(level, line string) { t.plugin.Log(level, line) }
 	host := &operations{
-		files: t.files, location: call.Location, asked: toolAuthority{call.Host}, log: log, progress: call.Host.Progress,
+		files: t.files, location: call.Location, asked: toolAuthority{call.Host}, log: t.plugin.Log, progress: call.Host.Progress,
 	}
-	output, raw, err := invoke[abi.ToolExecute, abi.ToolOutput](ctx, t.plugin, abi.ExportTool, abi.ToolExecute{
+	output, _, err := invoke[abi.ToolExecute, abi.ToolOutput](ctx, t.plugin, abi.ExportTool, abi.ToolExecute{
 		Tool: t.name, Input: call.Input,
 		Call:     abi.ToolCall{ID: call.ID, Message: call.Message},
 		Session:  abi.Session{ID: call.Session, Agent: call.Agent},
@@ -50,7 +49,7 @@ func (t *Tool) Execute(ctx context.Context, call session.ToolCall) (session.Tool
 	if err != nil {
 		return session.ToolOutput{}, t.failure(err, timeout)
 	}
-	return t.output(output, raw)
+	return t.output(output)
 }
 
 func (t *Tool) failure(err error, timeout time.Duration) error {
@@ -74,7 +73,7 @@ func (t *Tool) failure(err error, timeout time.Duration) error {
 
 // output holds the guest's answer to the contract. Files need blobs, which this
 // version does not pass on.
-func (t *Tool) output(output abi.ToolOutput, _ []byte) (session.ToolOutput, error) {
+func (t *Tool) output(output abi.ToolOutput) (session.ToolOutput, error) {
 	result := session.ToolOutput{Structured: output.Structured, Title: output.Title, Metadata: output.Metadata}
 	for _, content := range output.Content {
 		if content.Type != "text" {

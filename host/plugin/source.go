@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	abi "github.com/plinthhost/plinth/abi/v1"
@@ -30,12 +29,15 @@ func Packed(origin string, module []byte, builtin bool) (Candidate, error) {
 	if err != nil {
 		return candidate, fmt.Errorf("%s: %w", origin, err)
 	}
-	at := slices.IndexFunc(info.Custom, func(section wasm.Custom) bool { return section.Name == abi.ManifestSection })
-	if at < 0 {
+	manifest, err := info.Section(abi.ManifestSection)
+	if err != nil {
+		return candidate, &ManifestError{File: origin, Text: err.Error()}
+	}
+	if manifest == nil {
 		return candidate, &ManifestError{File: origin, Text: fmt.Sprintf(
 			"the module has no section %q; pack it with its manifest, or put %s beside it in a folder of its own", abi.ManifestSection, ManifestName)}
 	}
-	candidate.Manifest, err = DecodeManifest(origin, info.Custom[at].Data, nil)
+	candidate.Manifest, err = DecodeManifest(origin, manifest, nil)
 	return candidate, candidate.owned(err)
 }
 

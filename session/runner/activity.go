@@ -39,24 +39,30 @@ func (d *drain) activity(ctx context.Context, opener session.Opener, promote pro
 		if err != nil {
 			return d.abandon(ctx, id, number, err)
 		}
-		result := t.run(ctx)
-		t.pin.Release()
-		if result.err != nil {
-			return result.err
-		}
-		again, ended, err := d.next(ctx, id, number, result)
-		if err != nil {
-			return err
-		}
-		if err := d.append(ctx, append(result.closing, ended...)...); err != nil {
-			return err
-		}
-		t.endLive()
+		again, err := d.take(ctx, id, number, t)
 		if !again {
-			return result.stop()
+			return err
 		}
 		promote = promoteSteers
 	}
+}
+
+// take runs one turn to its recorded end and says whether another follows.
+func (d *drain) take(ctx context.Context, id string, number int, t *turn) (again bool, err error) {
+	defer t.endLive()
+	result := t.run(ctx)
+	t.pin.Release()
+	if result.err != nil {
+		return false, result.err
+	}
+	again, ended, err := d.next(ctx, id, number, result)
+	if err != nil {
+		return false, err
+	}
+	if err := d.append(ctx, append(result.closing, ended...)...); err != nil {
+		return false, err
+	}
+	return again, result.stop()
 }
 
 // next decides whether the activity goes on after a turn, and with which event it

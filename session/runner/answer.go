@@ -29,6 +29,7 @@ type answer struct {
 }
 
 type answerPart struct {
+	key      string // in answer.parts
 	kind     session.PartKind
 	id       string
 	name     string
@@ -111,8 +112,8 @@ func (a *answer) open(ctx context.Context, kind session.PartKind, event session.
 	if err := a.flush(ctx); err != nil {
 		return nil, err
 	}
-	part := &answerPart{kind: kind, id: a.unused(kind, event.ID), name: event.Name, metadata: event.Metadata}
-	a.parts[key(kind, event.ID)] = part
+	part := &answerPart{key: key(kind, event.ID), kind: kind, id: a.unused(kind, event.ID), name: event.Name, metadata: event.Metadata}
+	a.parts[part.key] = part
 	a.order = append(a.order, part)
 	return part, nil
 }
@@ -138,11 +139,7 @@ func (a *answer) pause() {
 	for _, part := range a.order {
 		if !part.ended && part.kind != session.LiveToolInput {
 			a.complete(part)
-			for id, open := range a.parts {
-				if open == part {
-					delete(a.parts, id)
-				}
-			}
+			delete(a.parts, part.key)
 		}
 	}
 }

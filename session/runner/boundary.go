@@ -182,12 +182,12 @@ func (w *window) advance(payloads []session.Payload) {
 	for _, payload := range payloads {
 		switch e := payload.(type) {
 		case session.ContextInitialized:
-			w.epoch = &session.Epoch{Baseline: e.Baseline, Snapshot: e.Snapshot, Seq: math.MaxInt64}
+			w.epoch = &session.Epoch{Baseline: e.Baseline, Snapshot: e.Snapshot, Seq: maxSeq}
 		case session.ContextReplaced:
-			w.epoch = &session.Epoch{Baseline: e.Baseline, Snapshot: e.Snapshot, Seq: math.MaxInt64}
+			w.epoch = &session.Epoch{Baseline: e.Baseline, Snapshot: e.Snapshot, Seq: maxSeq}
 		case session.PromptPromoted:
 			prompt := e.Prompt
-			w.history = append(w.history, session.Message{ID: e.Message, Seq: math.MaxInt64, Type: session.MessageUser,
+			w.history = append(w.history, session.Message{ID: e.Message, Seq: maxSeq, Type: session.MessageUser,
 				Created: e.Created, MessageBody: session.MessageBody{Prompt: &prompt}})
 			if prompt.Agent != "" {
 				w.session.Agent = prompt.Agent
@@ -196,7 +196,7 @@ func (w *window) advance(payloads []session.Payload) {
 				w.session.Model = *prompt.Model
 			}
 		case session.ContextUpdated:
-			w.history = append(w.history, session.Message{ID: e.Message, Seq: math.MaxInt64, Type: session.MessageSystem,
+			w.history = append(w.history, session.Message{ID: e.Message, Seq: maxSeq, Type: session.MessageSystem,
 				MessageBody: session.MessageBody{Text: e.Text}})
 		}
 	}

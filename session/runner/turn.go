@@ -76,7 +76,6 @@ func (t *turn) run(ctx context.Context) *turnResult {
 	}
 	t.calls.Wait()
 	if broken := t.recordable(); broken != nil {
-		t.endLive()
 		return &turnResult{err: broken}
 	}
 	if cause := context.Cause(turnCtx); cause != nil && (err == nil || errors.Is(cause, errDeclined)) {

@@ -1,21 +1,16 @@
 package e2e
 
 import (
-	"flag"
 	"net/http"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/plinthhost/plinth/session/sessiontest"
 	"github.com/plinthhost/plinth/tests/chat"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 var volatile = []*regexp.Regexp{
 	regexp.MustCompile(`\b(ses|msg|evt|per|act)_[0-9a-f]{16}[0-9A-Za-z]{14}\b`),
@@ -37,23 +32,6 @@ func stable(w *world, text string) string {
 		text = pattern.ReplaceAllString(text, "·")
 	}
 	return text
-}
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s differs; run with -update if it is meant:\n%s", path, diff)
-	}
 }
 
 func conversation() chat.Script {
@@ -89,7 +67,7 @@ func TestConversationWithChatCompletions(t *testing.T) {
 	if code != 0 {
 		t.Fatalf("events: exit %d", code)
 	}
-	golden(t, "conversation.events", stable(w, events))
+	sessiontest.Golden(t, "conversation", stable(w, events))
 }
 
 func TestProviderFailuresAreTypedAndLeaveTheSessionUsable(t *testing.T) {

@@ -42,7 +42,7 @@ type Folders struct {
 
 // FindFolders answers the folders by the environment, on Linux and macOS alike.
 func FindFolders(environ []string) (Folders, error) {
-	env := variables(environ)
+	env := Variables(environ)
 	configs, err := xdg(env, "XDG_CONFIG_HOME", ".config")
 	if err != nil {
 		return Folders{}, err
@@ -68,7 +68,8 @@ func xdg(env map[string]string, name, below string) (string, error) {
 	return filepath.Join(base, "plinth"), nil
 }
 
-func variables(environ []string) map[string]string {
+// Variables answers an environment by name.
+func Variables(environ []string) map[string]string {
 	env := make(map[string]string, len(environ))
 	for _, entry := range environ {
 		name, value, _ := strings.Cut(entry, "=")
@@ -87,8 +88,8 @@ func Load(sources Sources) (Config, error) {
 	}
 	l := &loader{
 		config:  defaults(folders),
-		env:     variables(sources.Environ),
-		home:    variables(sources.Environ)["HOME"],
+		env:     Variables(sources.Environ),
+		home:    Variables(sources.Environ)["HOME"],
 		origins: map[string]origin{},
 	}
 	if err := l.file(folders, sources.Flags.File); err != nil {
