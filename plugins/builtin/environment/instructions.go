@@ -96,6 +96,8 @@ func load(location abi.Location, at abi.Path) (file instruction, found bool, err
 	switch {
 	case err != nil && plinth.KindOf(err) == abi.KindNotFound:
 		return file, false, nil
+	case err != nil && plinth.KindOf(err) == abi.KindDenied:
+		return withheld(shownPath(location, at.Root, at.Path)), true, nil
 	case err != nil:
 		return file, false, fmt.Errorf("%w: %s: %w", errUnreadable, at.Path, err)
 	case info.Kind != abi.FileRegular:
@@ -107,11 +109,20 @@ func load(location abi.Location, at abi.Path) (file instruction, found bool, err
 		file.SHA256 = digest(file.text)
 		return file, true, nil
 	}
-	if file.text, err = readAll(at); err != nil {
+	if file.text, err = readAll(at); err != nil && plinth.KindOf(err) == abi.KindDenied {
+		return withheld(file.Path), true, nil
+	} else if err != nil {
 		return file, false, fmt.Errorf("%w: %s: %w", errUnreadable, at.Path, err)
 	}
 	file.SHA256 = digest(file.text)
 	return file, strings.TrimSpace(file.text) != "", nil
+}
+
+// withheld stands for a file that the permission rules keep from this source. It
+// is told, because a user who wrote the file expects it to be followed.
+func withheld(path string) instruction {
+	text := "(This file is there, but the permission rules do not allow it to be read without asking. If it matters, read it with a tool, or ask the user.)"
+	return instruction{Path: path, SHA256: digest(text), text: text}
 }
 
 func readAll(at abi.Path) (string, error) {

@@ -160,7 +160,6 @@ func TestInstructionsFollowTheFiles(t *testing.T) {
 func TestInstructionsThatCannotBeReadAreUnavailable(t *testing.T) {
 	for kind, want := range map[abi.Kind]string{
 		abi.KindNotFound: abi.SourceUnavailable, // it was there a moment ago
-		abi.KindDenied:   abi.SourceUnavailable,
 		abi.KindFailed:   abi.SourceUnavailable,
 	} {
 		s := newSampler(t)
@@ -177,6 +176,28 @@ func TestInstructionsThatCannotBeReadAreUnavailable(t *testing.T) {
 		}
 		if len(s.host.Lines) != 1 || !strings.Contains(s.host.Lines[0], "AGENTS.md") {
 			t.Errorf("%s: the log has %q", kind, s.host.Lines)
+		}
+	}
+}
+
+func TestInstructionsThatTheRulesKeepAreNamed(t *testing.T) {
+	for _, refused := range []string{abi.OpFSStat, abi.OpFSRead} {
+		s := newSampler(t)
+		s.project["AGENTS.md"], s.project["a/AGENTS.md"] = file("root"), file("between")
+		s.host.Refuse = func(operation string, path abi.Path) error {
+			if operation == refused && path.Path == "AGENTS.md" && path.Root == "project" {
+				return &abi.Error{Kind: abi.KindDenied, Message: "no"}
+			}
+			return nil
+		}
+		state := s.observe(t)[instructionsKey]
+		if state.State != abi.SourceValue || !strings.Contains(state.Baseline, "Instructions from: /p/a/AGENTS.md\nbetween") ||
+			!strings.Contains(state.Baseline, "Instructions from: /p/AGENTS.md\n(This file is there, but the permission rules") {
+			t.Errorf("%s refused: %+v", refused, state)
+		}
+		s.host.Refuse = nil
+		if update := s.observe(t)[instructionsKey].Update; !strings.Contains(update, "/p/AGENTS.md\nroot") {
+			t.Errorf("after %s was allowed: %q", refused, update)
 		}
 	}
 }

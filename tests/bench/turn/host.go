@@ -31,6 +31,9 @@ func (m *machine) configure() error {
 	return os.WriteFile(filepath.Join(folder, "config.toml"), []byte(text), 0o600)
 }
 
+// wal is the write-ahead log of the host's database.
+func (m *machine) wal() string { return filepath.Join(m.folder, "data", "plinth", "plinth.db-wal") }
+
 // host is a running plinth serve.
 type host struct {
 	machine *machine

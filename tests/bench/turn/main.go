@@ -128,11 +128,9 @@ func (m *machine) memory(ctx context.Context) error {
 		return err
 	}
 	defer h.stop()
-	sessions := make([]string, memorySession)
-	for i := range sessions {
-		if sessions[i], err = h.create(ctx); err != nil {
-			return err
-		}
+	sessions, err := h.createAll(ctx, memorySession)
+	if err != nil {
+		return err
 	}
 	for i := range memoryTurns {
 		if _, err := h.turn(ctx, sessions[i%len(sessions)]); err != nil {
@@ -149,24 +147,10 @@ func (m *machine) memory(ctx context.Context) error {
 func (h *host) overhead(ctx context.Context, fsync float64) error {
 	var whole, without, commits []float64
 	for range rounds {
-		var overs []float64
-		var groups []float64
-		for range roundTurns {
-			id, err := h.create(ctx)
-			if err != nil {
-				return err
-			}
-			over, err := h.turn(ctx, id)
-			if err != nil {
-				return err
-			}
-			n, err := h.commits(ctx, id)
-			if err != nil {
-				return err
-			}
-			overs, groups = append(overs, over), append(groups, n)
+		over, n, err := h.round(ctx)
+		if err != nil {
+			return err
 		}
-		over, n := median(overs), median(groups)
 		whole, commits, without = append(whole, over), append(commits, n), append(without, over-n*fsync)
 	}
 	figure("turn.commits", median(commits), "commits")
@@ -175,13 +159,50 @@ func (h *host) overhead(ctx context.Context, fsync float64) error {
 	return nil
 }
 
+// round answers the medians of its turns: milliseconds beyond the server's, and
+// commits as the database's write-ahead log shows them.
+func (h *host) round(ctx context.Context) (over, commits float64, err error) {
+	var overs, counts []float64
+	for range roundTurns {
+		id, err := h.create(ctx)
+		if err != nil {
+			return 0, 0, err
+		}
+		before, err := readWAL(h.machine.wal())
+		if err != nil {
+			return 0, 0, err
+		}
+		over, err := h.turn(ctx, id)
+		if err != nil {
+			return 0, 0, err
+		}
+		after, err := readWAL(h.machine.wal())
+		if err != nil {
+			return 0, 0, err
+		}
+		overs = append(overs, over)
+		if after.salts == before.salts { // else a checkpoint began the log anew
+			counts = append(counts, float64(after.commits-before.commits))
+		}
+	}
+	if len(counts) < roundTurns/2 {
+		return 0, 0, fmt.Errorf("commits could be counted in %d of %d turns only", len(counts), roundTurns)
+	}
+	return median(overs), median(counts), nil
+}
+
+// disk counts what turns alone write: their sessions are there before.
 func (h *host) disk(ctx context.Context) error {
+	sessions, err := h.createAll(ctx, memorySession)
+	if err != nil {
+		return err
+	}
 	before, err := h.written()
 	if err != nil {
 		return err
 	}
-	for range diskTurns {
-		if _, err := h.newTurn(ctx); err != nil {
+	for i := range diskTurns {
+		if _, err := h.turn(ctx, sessions[i%len(sessions)]); err != nil {
 			return err
 		}
 	}
@@ -190,21 +211,16 @@ func (h *host) disk(ctx context.Context) error {
 	return err
 }
 
-// commits counts the appends of a simple turn by the kernel's own boundaries: the
-// admission, the boundary before the request, the first output, and the end.
-func (h *host) commits(ctx context.Context, id string) (float64, error) {
-	page, err := h.client.Events(ctx, id, "", 100)
-	if err != nil {
-		return 0, err
-	}
-	n := 0.0
-	for _, event := range page.Events {
-		switch event.Type {
-		case session.PromptAdmitted{}.EventType(), session.TurnStarted{}.EventType(), session.StepStarted{}.EventType(), session.ActivityEnded{}.EventType():
-			n++
+func (h *host) createAll(ctx context.Context, n int) ([]string, error) {
+	sessions := make([]string, n)
+	for i := range sessions {
+		id, err := h.create(ctx)
+		if err != nil {
+			return nil, err
 		}
+		sessions[i] = id
 	}
-	return n, nil
+	return sessions, nil
 }
 
 // newTurn makes a session and one turn in it.
