@@ -1,11 +1,13 @@
 package bridge
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
+	"unicode/utf8"
 
 	abi "github.com/plinthhost/plinth/abi/v1"
 	"github.com/plinthhost/plinth/session"
@@ -81,24 +83,43 @@ func invoke[In, Out any](ctx context.Context, p *Plugin, entry string, body In, 
 	if err != nil {
 		return out, nil, err
 	}
-	encoded, raw, err := abi.DecodeMessage(message)
+	ok, raw, err := decodeAnswer[Out](message)
+	if told, is := errors.AsType[*abi.Error](err); is {
+		return out, nil, told
+	}
 	if err != nil {
 		return out, nil, badAnswer(p, entry, err)
 	}
+	return *ok, raw, nil
+}
+
+// decodeAnswer reads a whole answer: exactly one of ok and error. An error of the
+// guest comes as *abi.Error with a kind of the closed set. What is not UTF-8 must
+// not get into the log, so it is replaced here, once.
+func decodeAnswer[Out any](message []byte) (ok *Out, raw []byte, err error) {
+	encoded, raw, err := abi.DecodeMessage(message)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !utf8.Valid(encoded) {
+		encoded = bytes.ToValidUTF8(encoded, []byte("\uFFFD"))
+	}
 	var answer abi.Answer[Out]
 	if err := json.Unmarshal(encoded, &answer); err != nil {
-		return out, nil, badAnswer(p, entry, err)
+		return nil, nil, err
 	}
 	switch {
+	case answer.OK == nil && answer.Error == nil:
+		return nil, nil, errors.New("it has neither ok nor error")
+	case answer.OK != nil && answer.Error != nil:
+		return nil, nil, errors.New("it has both ok and error")
 	case answer.Error != nil:
 		if !answer.Error.Kind.Valid() {
 			answer.Error.Kind = abi.KindFailed
 		}
-		return out, nil, answer.Error
-	case answer.OK == nil:
-		return out, nil, badAnswer(p, entry, errors.New("it has neither ok nor error"))
+		return nil, nil, answer.Error
 	}
-	return *answer.OK, raw, nil
+	return answer.OK, raw, nil
 }
 
 func badAnswer(p *Plugin, entry string, err error) error {

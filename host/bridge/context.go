@@ -95,5 +95,11 @@ func (a silentAuthority) authorise(ctx context.Context, action, resource string)
 }
 
 func (a silentAuthority) effects(ctx context.Context, action string, resources []string) ([]session.Effect, error) {
-	return a.rules.Effects(ctx, a.location, a.plugin, action, resources)
+	effects, err := a.rules.Effects(ctx, a.location, a.plugin, action, resources)
+	for i, effect := range effects {
+		if effect != session.Allow {
+			effects[i] = session.Deny
+		}
+	}
+	return effects, err
 }

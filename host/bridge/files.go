@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path"
 	"path/filepath"
 	"strings"
 
@@ -36,34 +35,43 @@ type Files struct {
 	Private []string
 }
 
-func (f *Files) open(location session.Location, name abi.Path) (*fsys.File, string, error) {
+// opened is a file that a guest named, in an open handle.
+type opened struct {
+	*fsys.File
+	root     string
+	location session.Location
+}
+
+func (f *Files) open(location session.Location, name abi.Path) (opened, error) {
 	root := name.Root
 	if root == "" {
 		root = RootLocation
 	}
 	if f == nil || !f.Granted[root] {
-		return nil, "", &abi.Error{Kind: abi.KindDenied, Message: fmt.Sprintf(
+		return opened{}, &abi.Error{Kind: abi.KindDenied, Message: fmt.Sprintf(
 			"this plugin has no grant for the root %q; its manifest must ask for it with [[request.fs]]", clip(root))}
 	}
-	roots, err := fsys.New(map[string]string{RootLocation: location.Directory, RootProject: location.Root, RootConfig: f.Config}, f.Private)
+	folder := map[string]string{RootLocation: location.Directory, RootProject: location.Root, RootConfig: f.Config}[root]
+	roots, err := fsys.New(map[string]string{root: folder}, f.Private)
 	if err != nil {
-		return nil, "", err
+		return opened{}, err
 	}
 	file, err := roots.Open(root, name.Path)
 	if err != nil {
-		return nil, "", fileError(err)
+		return opened{}, fileError(err)
 	}
-	return file, resource(location, root, file.Identity()), nil
+	return opened{File: file, root: root, location: location}, nil
 }
 
-// resource is what permission is asked on: the path as seen from the session's
-// directory, or "config:" and the path below the configuration folder.
-func resource(location session.Location, root, identity string) string {
-	switch root {
+// resource is what permission is asked on for an identity below the file's root:
+// the path as seen from the session's directory, or "config:" and the path below
+// the configuration folder.
+func (o opened) resource(identity string) string {
+	switch o.root {
 	case RootConfig:
 		return "config:" + identity
 	case RootProject:
-		relative, err := filepath.Rel(location.Directory, filepath.Join(location.Root, filepath.FromSlash(identity)))
+		relative, err := filepath.Rel(o.location.Directory, filepath.Join(o.location.Root, filepath.FromSlash(identity)))
 		if err == nil {
 			return filepath.ToSlash(relative)
 		}
@@ -80,26 +88,27 @@ func fileError(err error) error {
 
 // opened opens first, then asks on what was opened, then lets use have the same
 // handle.
-func (o *operations) opened(ctx context.Context, name abi.Path, use func(file *fsys.File, resource string) (any, []byte, error)) (any, []byte, error) {
-	file, resource, err := o.files.open(o.location, name)
+func (o *operations) opened(ctx context.Context, name abi.Path, use func(file opened) (any, []byte, error)) (any, []byte, error) {
+	file, err := o.files.open(o.location, name)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer file.Close()
-	if err := o.asked.authorise(ctx, actionRead, resource); err != nil {
+	if err := o.asked.authorise(ctx, actionRead, file.resource(file.Identity())); err != nil {
 		return nil, nil, err
 	}
-	return use(file, resource)
+	return use(file)
 }
 
 // stat tells of a file without its content. It asks nothing: that a file is there
 // is no secret inside a granted root, and a tool must know before it asks.
 func (o *operations) stat(ctx context.Context, request abi.FSStat) (any, []byte, error) {
-	file, resource, err := o.files.open(o.location, request.Path)
+	file, err := o.files.open(o.location, request.Path)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer file.Close()
+	resource := file.resource(file.Identity())
 	effects, err := o.asked.effects(ctx, actionRead, []string{resource})
 	if err != nil {
 		return nil, nil, err
@@ -110,18 +119,18 @@ func (o *operations) stat(ctx context.Context, request abi.FSStat) (any, []byte,
 	return wireInfo(file.Info()), nil, nil
 }
 
-// list leaves out what reading would refuse.
+// list leaves out what reading would refuse. A link is judged by what it leads to.
 func (o *operations) list(ctx context.Context, request abi.FSList) (any, []byte, error) {
-	return o.opened(ctx, request.Path, func(file *fsys.File, resource string) (any, []byte, error) {
+	return o.opened(ctx, request.Path, func(file opened) (any, []byte, error) {
 		entries, next, err := file.List(ctx, request.Offset, request.Limit)
 		if err != nil {
 			return nil, nil, fileError(err)
 		}
-		names := make([]string, len(entries))
+		resources := make([]string, len(entries))
 		for i, entry := range entries {
-			names[i] = path.Join(resource, entry.Name)
+			resources[i] = file.resource(entry.Path)
 		}
-		effects, err := o.asked.effects(ctx, actionRead, names)
+		effects, err := o.asked.effects(ctx, actionRead, resources)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -145,17 +154,19 @@ func (o *operations) read(ctx context.Context, request abi.FSRead) (any, []byte,
 	case length > MaxReadBytes:
 		return nil, nil, &abi.Error{Kind: abi.KindLimit, Message: fmt.Sprintf("length is %d, one fs.read answers at most %d bytes", length, MaxReadBytes)}
 	}
-	return o.opened(ctx, request.Path, func(file *fsys.File, _ string) (any, []byte, error) {
-		if size := file.Info().Size; !file.Info().Directory {
-			length = min(length, max(size-request.Offset, 0)+1) // one more, so that the end shows
+	return o.opened(ctx, request.Path, func(file opened) (any, []byte, error) {
+		rest := length
+		if !file.Info().Directory {
+			rest = min(length, max(file.Info().Size-request.Offset, 0))
 		}
-		data := make([]byte, length)
+		data := make([]byte, rest+1) // one more, so that the end shows
 		n, err := file.ReadAt(data, request.Offset)
-		if err != nil && !errors.Is(err, io.EOF) {
+		end := errors.Is(err, io.EOF)
+		if err != nil && !end {
 			return nil, nil, fileError(err)
 		}
-		answer := abi.FSReadOK{Info: wireInfo(file.Info()), Data: abi.Bytes{Length: n}, EOF: errors.Is(err, io.EOF)}
-		return answer, data[:n], nil
+		n = min(n, int(length))
+		return abi.FSReadOK{Info: wireInfo(file.Info()), Data: abi.Bytes{Length: n}, EOF: end}, data[:n], nil
 	})
 }
 

@@ -112,12 +112,8 @@ func clean(text string) string {
 	}, strings.ToValidUTF8(text, "�"))
 }
 
-func clip(text string) string {
-	if len(text) > 64 {
-		return text[:64] + "…"
-	}
-	return text
-}
+// clip shortens a name that a guest chose.
+func clip(text string) string { return clipTo(text, 64) }
 
 // errorAnswer puts an error into the closed set of kinds.
 func errorAnswer(err error) []byte {

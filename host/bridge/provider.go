@@ -2,7 +2,6 @@ package bridge
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -21,8 +20,6 @@ const (
 	EncodeDeadline = 2 * time.Second
 	// FrameDeadline is per frame of one decode call.
 	FrameDeadline = 20 * time.Millisecond
-	// maxFramesPerCall bounds what one decode call is given.
-	maxFramesPerCall = 256
 	// maxErrorBody is how much of an error response is classified.
 	maxErrorBody = 16 << 10
 )
@@ -77,7 +74,7 @@ func (p *Provider) stream(ctx context.Context, request session.ModelRequest, yie
 	if err != nil {
 		return err
 	}
-	return p.decode(ctx, reader, yield)
+	return (&decoding{provider: p, yield: yield}).run(ctx, reader)
 }
 
 func merged(first, second map[string]string) map[string]string {
@@ -86,57 +83,6 @@ func merged(first, second map[string]string) map[string]string {
 		maps.Copy(all, headers)
 	}
 	return all
-}
-
-// decode hands over the frames as they come, several at once when they are there.
-func (p *Provider) decode(ctx context.Context, reader *egress.FrameReader, yield func(session.ModelEvent, error) bool) error {
-	var state json.RawMessage
-	for {
-		frames, err := reader.Next(ctx)
-		end := errors.Is(err, io.EOF)
-		if err != nil && !end {
-			return err
-		}
-		for first := true; first || len(frames) > 0; first = false {
-			batch := frames[:min(len(frames), maxFramesPerCall)]
-			frames = frames[len(batch):]
-			decoded, err := p.decodeBatch(ctx, state, batch, end && len(frames) == 0)
-			if err != nil {
-				return err
-			}
-			state = decoded.State
-			for _, event := range decoded.Events {
-				if event.Type == abi.EventError {
-					return reported(event.Error)
-				}
-				if !yield(modelEvent(event), nil) {
-					return errLeft
-				}
-			}
-		}
-		if end {
-			return nil
-		}
-	}
-}
-
-func (p *Provider) decodeBatch(ctx context.Context, state json.RawMessage, frames []egress.Frame, end bool) (abi.ProviderDecoded, error) {
-	body := abi.ProviderDecode{Provider: p.id, State: state, Frames: make([]abi.Frame, len(frames)), End: end}
-	for i, frame := range frames {
-		body.Frames[i] = abi.Frame{Event: frame.Event, Data: frame.Data}
-	}
-	deadline := FrameDeadline * time.Duration(len(frames)+1)
-	decoded, _, err := invoke[abi.ProviderDecode, abi.ProviderDecoded](ctx, p.plugin, abi.ExportProviderDecode, body, Call{Deadline: deadline})
-	return decoded, err
-}
-
-func modelEvent(event abi.ModelEvent) session.ModelEvent {
-	converted := session.ModelEvent{Type: session.ModelEventType(event.Type), ID: event.ID, Name: event.Name, Text: event.Text,
-		Reason: session.FinishReason(event.Reason), Metadata: event.Metadata}
-	if event.Usage != nil {
-		converted.Usage = session.Usage(*event.Usage)
-	}
-	return converted
 }
 
 // classify has the codec say what an error response means.
@@ -206,8 +152,17 @@ func transient(kind egress.Kind) bool {
 // AuthOf translates a manifest's auth for the connection.
 func AuthOf(auth abi.ManifestAuth) (egress.Auth, error) {
 	switch auth.Kind {
-	case "", "header", "query":
-		return egress.Auth{Kind: auth.Kind, Name: auth.Name, Value: auth.Value}, nil
+	case "":
+		return egress.Auth{}, nil
+	case "header", "query":
+	default:
+		return egress.Auth{}, fmt.Errorf("auth kind %q is not available in this version; use header or query", clip(auth.Kind))
 	}
-	return egress.Auth{}, fmt.Errorf("auth kind %q is not available in this version; use header or query", auth.Kind)
+	if auth.Name == "" {
+		return egress.Auth{}, fmt.Errorf("auth kind %s needs a name, that of the %s the secret goes into", auth.Kind, auth.Kind)
+	}
+	if auth.Value != "" && !strings.Contains(auth.Value, "{secret}") {
+		return egress.Auth{}, fmt.Errorf("the value of auth must have {secret} in it, where the secret goes")
+	}
+	return egress.Auth{Kind: auth.Kind, Name: auth.Name, Value: auth.Value}, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	abi "github.com/plinthhost/plinth/abi/v1"
@@ -18,21 +19,39 @@ type Tool struct {
 	plugin     *Plugin
 	name       string // in the manifest
 	definition session.ToolDefinition
+	input      *Schema
+	answer     *Schema // of the structured output; nil: anything
 	files      *Files
 	clock      session.Clock
 }
 
-// NewTool makes a tool of the plugin. Files are what its file operations reach.
-func NewTool(plugin *Plugin, definition session.ToolDefinition, files *Files, clock session.Clock) *Tool {
-	return &Tool{plugin: plugin, name: definition.Name, definition: definition, files: files, clock: clock}
+// NewTool makes a tool of the plugin and compiles its schemas. Files are what its
+// file operations reach.
+func NewTool(plugin *Plugin, definition session.ToolDefinition, files *Files, clock session.Clock) (*Tool, error) {
+	t := &Tool{plugin: plugin, name: definition.Name, definition: definition, files: files, clock: clock}
+	var err error
+	if t.input, err = CompileSchema(definition.Input); err != nil {
+		return nil, fmt.Errorf("tool %s: the schema of its input: %w", t.name, err)
+	}
+	if definition.Output == nil {
+		return t, nil
+	}
+	if t.answer, err = CompileSchema(definition.Output); err != nil {
+		return nil, fmt.Errorf("tool %s: the schema of its output: %w", t.name, err)
+	}
+	return t, nil
 }
 
 // Definition is what the manifest says of the tool.
 func (t *Tool) Definition() session.ToolDefinition { return t.definition }
 
-// Execute runs the call in the guest. What the guest says of a failure reaches
-// the model; a fault of the guest does so only by its kind.
+// Execute runs the call in the guest once its input fits the schema. What the guest
+// says of a failure reaches the model; a fault of the guest does so only by its
+// kind.
 func (t *Tool) Execute(ctx context.Context, call session.ToolCall) (session.ToolOutput, error) {
+	if err := t.input.Check(call.Input); err != nil {
+		return session.ToolOutput{}, toolError(abi.KindInvalidInput, "Invalid input for the tool %s: %v", t.name, err)
+	}
 	timeout := call.Timeout
 	if timeout <= 0 {
 		timeout = DefaultToolTimeout
@@ -40,7 +59,7 @@ func (t *Tool) Execute(ctx context.Context, call session.ToolCall) (session.Tool
 	host := &operations{
 		files: t.files, location: call.Location, asked: toolAuthority{call.Host}, log: t.plugin.Log, progress: call.Host.Progress,
 	}
-	output, _, err := invoke[abi.ToolExecute, abi.ToolOutput](ctx, t.plugin, abi.ExportTool, abi.ToolExecute{
+	output, raw, err := invoke[abi.ToolExecute, abi.ToolOutput](ctx, t.plugin, abi.ExportTool, abi.ToolExecute{
 		Tool: t.name, Input: call.Input,
 		Call:     abi.ToolCall{ID: call.ID, Message: call.Message},
 		Session:  abi.Session{ID: call.Session, Agent: call.Agent},
@@ -49,7 +68,7 @@ func (t *Tool) Execute(ctx context.Context, call session.ToolCall) (session.Tool
 	if err != nil {
 		return session.ToolOutput{}, t.failure(err, timeout)
 	}
-	return t.output(output)
+	return t.output(output, raw)
 }
 
 func (t *Tool) failure(err error, timeout time.Duration) error {
@@ -63,26 +82,43 @@ func (t *Tool) failure(err error, timeout time.Duration) error {
 	t.plugin.Log("error", fmt.Sprintf("tool %s: %v", t.name, fault.Err))
 	switch fault.Kind {
 	case abi.KindTimeout:
-		return &session.ToolError{Kind: string(fault.Kind), Message: fmt.Sprintf("The tool %s did not answer within %s", t.name, timeout)}
+		return toolError(fault.Kind, "The tool %s did not answer within %s", t.name, timeout)
 	case abi.KindCancelled:
 		return fault
 	}
-	return &session.ToolError{Kind: string(fault.Kind), Message: fmt.Sprintf(
-		"The tool %s broke and gave no answer (%s); the host's log has the reason", t.name, fault.Kind)}
+	return toolError(fault.Kind, "The tool %s broke and gave no answer (%s); the host's log has the reason", t.name, fault.Kind)
 }
 
 // output holds the guest's answer to the contract. Files need blobs, which this
 // version does not pass on.
-func (t *Tool) output(output abi.ToolOutput) (session.ToolOutput, error) {
+func (t *Tool) output(output abi.ToolOutput, raw []byte) (session.ToolOutput, error) {
 	result := session.ToolOutput{Structured: output.Structured, Title: output.Title, Metadata: output.Metadata}
-	for _, content := range output.Content {
+	for i, content := range output.Content {
+		if content.Data != nil {
+			if _, err := content.Data.Of(raw); err != nil {
+				return session.ToolOutput{}, toolError(abi.KindFailed, "The tool %s gave an answer that cannot be read: content %d: %v", t.name, i, err)
+			}
+		}
 		if content.Type != "text" {
-			return session.ToolOutput{}, &session.ToolError{Kind: string(abi.KindFailed), Message: fmt.Sprintf(
-				"The tool %s answered content of the type %q; this version passes on text only", t.name, content.Type)}
+			return session.ToolOutput{}, toolError(abi.KindFailed,
+				"The tool %s answered content of the type %q; this version passes on text only", t.name, clip(content.Type))
 		}
 		result.Content = append(result.Content, session.ToolContent{Type: "text", Text: content.Text})
 	}
+	if t.answer == nil {
+		return result, nil
+	}
+	if output.Structured == nil {
+		return session.ToolOutput{}, toolError(abi.KindFailed, "The tool %s answered no structured output, which its manifest promises", t.name)
+	}
+	if err := t.answer.Check(output.Structured); err != nil {
+		return session.ToolOutput{}, toolError(abi.KindFailed, "The structured output of the tool %s does not fit its schema: %v", t.name, err)
+	}
 	return result, nil
+}
+
+func toolError(kind abi.Kind, format string, args ...any) *session.ToolError {
+	return &session.ToolError{Kind: string(kind), Message: fmt.Sprintf(format, args...)}
 }
 
 // toolAuthority asks through the call: the rules decide, and where they say so a
@@ -90,7 +126,16 @@ func (t *Tool) output(output abi.ToolOutput) (session.ToolOutput, error) {
 type toolAuthority struct{ host session.ToolHost }
 
 func (a toolAuthority) authorise(ctx context.Context, action, resource string) error {
-	return a.host.Authorise(ctx, session.PermissionRequest{Action: action, Resources: []string{resource}, Save: []string{resource}})
+	return a.host.Authorise(ctx, session.PermissionRequest{Action: action, Resources: []string{resource}, Save: savable(resource)})
+}
+
+// savable is what an "always" will allow: the resource itself. A name that would be
+// a pattern, or match another name, can only be allowed once.
+func savable(resource string) []string {
+	if strings.ContainsAny(resource, `*?\`) {
+		return nil
+	}
+	return []string{resource}
 }
 
 func (a toolAuthority) effects(ctx context.Context, action string, resources []string) ([]session.Effect, error) {

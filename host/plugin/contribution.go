@@ -3,6 +3,8 @@ package plugin
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	abi "github.com/plinthhost/plinth/abi/v1"
@@ -31,7 +33,10 @@ func (m *Manager) contributions(plugin *bridge.Plugin, manifest abi.Manifest) (a
 		if declared.Output != "" {
 			definition.Output = json.RawMessage(declared.Output)
 		}
-		tool := bridge.NewTool(plugin, definition, files, m.options.Clock)
+		tool, err := bridge.NewTool(plugin, definition, files, m.options.Clock)
+		if err != nil {
+			return nil, nil, err
+		}
 		all = append(all, m.options.Kinds.Tools.Contribute(declared.Name, 0, tool))
 	}
 	if len(manifest.Contexts) > 0 {
@@ -62,7 +67,8 @@ func parts(names []string) []session.RequestPart {
 
 // providers joins the plugin's codecs with the operator's connections to them.
 func (m *Manager) providers(plugin *bridge.Plugin, manifest abi.Manifest) (all []registry.Contribution, connections []*egress.Client, err error) {
-	for name, connection := range m.options.Providers {
+	for _, name := range slices.Sorted(maps.Keys(m.options.Providers)) {
+		connection := m.options.Providers[name]
 		if connection.Plugin != manifest.ID {
 			continue
 		}

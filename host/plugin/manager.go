@@ -14,7 +14,6 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	abi "github.com/plinthhost/plinth/abi/v1"
 	"github.com/plinthhost/plinth/host/bridge"
 	"github.com/plinthhost/plinth/host/egress"
 	"github.com/plinthhost/plinth/host/wasm"
@@ -86,24 +85,11 @@ type Manager struct {
 
 // NewManager makes a manager without plugins.
 func NewManager(options Options) (*Manager, error) {
-	engine, err := wasm.New(wasm.Options{Contract: contract(), CacheDir: options.CacheDir, Logger: options.Logger.Named("wasm"), Refuse: refuse})
+	engine, err := NewEngine(options.CacheDir, options.Logger.Named("wasm"))
 	if err != nil {
 		return nil, err
 	}
 	return &Manager{options: options, engine: engine}, nil
-}
-
-// refuse words what the engine itself answers to an operation.
-func refuse(err error) []byte {
-	kind := abi.KindUnavailable
-	if _, ok := errors.AsType[*wasm.LimitError](err); ok {
-		kind = abi.KindLimit
-	}
-	encoded, marshalErr := json.Marshal(abi.Answer[abi.None]{Error: &abi.Error{Kind: kind, Message: err.Error()}})
-	if marshalErr != nil {
-		return abi.EncodeMessage([]byte(`{"error":{"kind":"failed","message":"unknown"}}`), nil)
-	}
-	return abi.EncodeMessage(encoded, nil)
 }
 
 // Add admits a plugin and opens its scope. What fails changes nothing, is kept in
@@ -115,7 +101,10 @@ func (m *Manager) Add(ctx context.Context, candidate Candidate) error {
 		m.record(status)
 		return nil
 	}
-	revision, err := m.activate(ctx, candidate)
+	revision, err := "", m.vacant(status.ID)
+	if err == nil {
+		revision, err = m.activate(ctx, candidate)
+	}
 	status.Revision = revision
 	if err != nil {
 		err = fmt.Errorf("plugin %s from %s: %w", candidate.Manifest.ID, candidate.Origin, err)
@@ -125,11 +114,24 @@ func (m *Manager) Add(ctx context.Context, candidate Candidate) error {
 	return err
 }
 
+// vacant refuses an id that an active plugin has: a scope of that id would take its
+// place.
+func (m *Manager) vacant(id string) error {
+	for _, status := range m.Plugins() {
+		if status.ID == id && status.State == Active {
+			return fmt.Errorf("the plugin from %s has this id; remove one, or give it an id of its own", status.Origin)
+		}
+	}
+	return nil
+}
+
 // Refused keeps a plugin that could not even be read in the status.
 func (m *Manager) Refused(err error) {
 	status := Status{State: Failed, Error: err.Error()}
 	if manifest, ok := errors.AsType[*ManifestError](err); ok {
 		status.Origin = manifest.File
+	} else if source, ok := errors.AsType[*SourceError](err); ok {
+		status.Origin = source.Origin
 	}
 	m.record(status)
 }
@@ -152,7 +154,7 @@ func (m *Manager) Missing() []string {
 	var missing []string
 	active := map[string]bool{}
 	for _, status := range m.Plugins() {
-		active[status.ID] = status.State == Active
+		active[status.ID] = active[status.ID] || status.State == Active
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.options.Providers)) {
 		if plugin := m.options.Providers[name].Plugin; !active[plugin] {
@@ -174,7 +176,7 @@ func (m *Manager) activate(ctx context.Context, candidate Candidate) (revision s
 		return revision, err
 	}
 	logger := m.options.Logger.Named(manifest.ID)
-	plugin := &bridge.Plugin{ID: manifest.ID, Revision: revision, Builtin: candidate.Builtin, Caller: caller{module},
+	plugin := &bridge.Plugin{ID: manifest.ID, Revision: revision, Builtin: candidate.Builtin, Caller: bridge.NewCaller(module),
 		Log: func(level, line string) { logger.Log(hclog.LevelFromString(level), line) }}
 	contributions, connections, err := m.contributions(plugin, manifest)
 	if err == nil {
@@ -202,69 +204,11 @@ func revisionOf(module, config []byte) string {
 }
 
 func (m *Manager) load(ctx context.Context, candidate Candidate, config json.RawMessage) (*wasm.Module, error) {
-	manifest := candidate.Manifest
-	init, err := json.Marshal(abi.Call[abi.Init]{Meta: abi.Meta{Plugin: manifest.ID},
-		Body: abi.Init{Config: config, Minor: abi.Minor, Operations: bridge.Offered()}})
+	spec, err := specOf(candidate, config)
 	if err != nil {
 		return nil, err
 	}
-	spec := wasm.Spec{
-		Name: manifest.ID, Wasm: candidate.Wasm, Entries: entries(manifest),
-		Limits:  wasm.Limits{MemoryMiB: memoryMiB(manifest)},
-		Pure:    len(manifest.Tools) == 0 && len(manifest.Contexts) == 0,
-		Trusted: candidate.Builtin, Lazy: candidate.Builtin,
-		Init: abi.EncodeMessage(init, nil), CheckInit: checkInit,
-	}
 	return m.engine.Load(ctx, spec)
-}
-
-func checkInit(answer []byte) error {
-	body, _, err := abi.DecodeMessage(answer)
-	if err != nil {
-		return err
-	}
-	var decoded abi.Answer[abi.None]
-	if err := json.Unmarshal(body, &decoded); err != nil {
-		return err
-	}
-	if decoded.Error != nil {
-		return decoded.Error
-	}
-	return nil
-}
-
-// Default memory limits in MiB.
-const (
-	memoryDefault  = 32
-	memoryProvider = 128
-)
-
-func memoryMiB(manifest abi.Manifest) int {
-	switch {
-	case manifest.Limits.MemoryMiB > 0:
-		return manifest.Limits.MemoryMiB
-	case len(manifest.Providers) > 0:
-		return memoryProvider
-	}
-	return memoryDefault
-}
-
-// entries lists what the module must export for what its manifest declares.
-func entries(manifest abi.Manifest) []string {
-	var all []string
-	if len(manifest.Tools) > 0 {
-		all = append(all, abi.ExportTool)
-	}
-	if len(manifest.Contexts) > 0 {
-		all = append(all, abi.ExportContext)
-	}
-	if len(manifest.Providers) > 0 {
-		all = append(all, abi.ExportProviderEncode, abi.ExportProviderDecode, abi.ExportProviderClassify)
-	}
-	if len(manifest.Transforms) > 0 {
-		all = append(all, abi.ExportTransform)
-	}
-	return all
 }
 
 // Close closes all plugins and waits for their calls. Safe twice.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"regexp"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
@@ -42,27 +43,51 @@ func (e *ManifestError) Error() string {
 func DecodeManifest(file string, text []byte, beside fs.FS) (abi.Manifest, error) {
 	var manifest abi.Manifest
 	if len(text) > MaxManifestBytes {
-		return manifest, &ManifestError{File: file, Text: fmt.Sprintf("it has %d bytes, the limit is %d", len(text), MaxManifestBytes)}
+		return manifest, &ManifestError{File: file, Text: tooLarge(int64(len(text)), MaxManifestBytes).Error()}
 	}
 	decoder := toml.NewDecoder(strings.NewReader(string(text)))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&manifest); err != nil {
 		return manifest, decodeError(file, err)
 	}
-	c := checker{file: file, text: string(text), beside: beside}
+	c := checker{file: file, lines: linesOf(text), beside: beside}
 	return manifest, c.check(&manifest)
 }
 
 func decodeError(file string, err error) error {
-	var unknown *toml.StrictMissingError
-	if errors.As(err, &unknown) && len(unknown.Errors) > 0 {
+	if unknown, ok := errors.AsType[*toml.StrictMissingError](err); ok && len(unknown.Errors) > 0 {
 		first := unknown.Errors[0]
 		line, _ := first.Position()
 		return &ManifestError{File: file, Line: line, Key: strings.Join(first.Key(), "."), Text: "there is no such key; remove it or correct its spelling"}
 	}
 	if malformed, ok := errors.AsType[*toml.DecodeError](err); ok {
 		line, _ := malformed.Position()
-		return &ManifestError{File: file, Line: line, Key: strings.Join(malformed.Key(), "."), Text: strings.TrimPrefix(malformed.Error(), "toml: ")}
+		return &ManifestError{File: file, Line: line, Key: strings.Join(malformed.Key(), "."), Text: explain(malformed)}
 	}
 	return &ManifestError{File: file, Text: err.Error()}
+}
+
+var wrongType = regexp.MustCompile(`^cannot decode TOML (.+) into struct field \S+ of type (\S+)$`)
+
+// explain says what a value must be in TOML's words, not in Go's.
+func explain(malformed *toml.DecodeError) string {
+	text := strings.TrimPrefix(malformed.Error(), "toml: ")
+	found := wrongType.FindStringSubmatch(text)
+	if found == nil {
+		return text
+	}
+	wanted := "a table"
+	switch kind := strings.TrimPrefix(found[2], "*"); {
+	case kind == "string":
+		wanted = "a string"
+	case kind == "bool":
+		wanted = "true or false"
+	case kind == "int" || kind == "int64":
+		wanted = "a whole number"
+	case kind == "[]string":
+		wanted = "a list of strings"
+	case strings.HasPrefix(kind, "[]"):
+		wanted = "a list of tables, written [[" + strings.Join(malformed.Key(), ".") + "]]"
+	}
+	return fmt.Sprintf("it must be %s, not of the type %s", wanted, found[1])
 }

@@ -3,6 +3,8 @@ package plugin
 import (
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -22,12 +24,22 @@ type Candidate struct {
 	Wasm     []byte
 }
 
-// Packed reads a plugin that is one file: a module with its manifest inside.
+// SourceError is a plugin that could not be read from where it was looked for.
+type SourceError struct {
+	Origin string
+	Err    error
+}
+
+func (e *SourceError) Error() string { return e.Origin + ": " + e.Err.Error() }
+func (e *SourceError) Unwrap() error { return e.Err }
+
+// Packed reads a plugin that is one file: a module with its manifest inside. Errors
+// are of type *ManifestError or *SourceError.
 func Packed(origin string, module []byte, builtin bool) (Candidate, error) {
 	candidate := Candidate{Origin: origin, Builtin: builtin, Wasm: module}
 	info, err := wasm.Inspect(module)
 	if err != nil {
-		return candidate, fmt.Errorf("%s: %w", origin, err)
+		return candidate, &SourceError{Origin: origin, Err: err}
 	}
 	manifest, err := info.Section(abi.ManifestSection)
 	if err != nil {
@@ -50,88 +62,132 @@ func (c Candidate) owned(err error) error {
 }
 
 // Folder reads every plugin in a folder: packed modules, and folders of their own
-// with a manifest and one module. What cannot be read is answered as an error
-// beside the rest.
+// with a manifest and one module. Links to either are followed. What cannot be read
+// is answered as an error beside the rest, of type *ManifestError or *SourceError.
 func Folder(folder string) ([]Candidate, []error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
-		return nil, []error{fmt.Errorf("plugin folder: %w", err)}
+		return nil, []error{&SourceError{Origin: folder, Err: reason(err)}}
 	}
 	var found []Candidate
 	var failed []error
 	for _, entry := range entries {
-		path := filepath.Join(folder, entry.Name())
-		var candidate Candidate
-		var err error
+		if strings.HasPrefix(entry.Name(), ".") {
+			continue
+		}
+		candidate, ok, err := one(filepath.Join(folder, entry.Name()))
 		switch {
-		case strings.HasPrefix(entry.Name(), "."):
-			continue
-		case entry.IsDir():
-			candidate, err = unpacked(path)
-		case filepath.Ext(path) == ".wasm":
-			candidate, err = packedFile(path)
-		default:
-			continue
-		}
-		if err != nil {
+		case err != nil:
 			failed = append(failed, err)
-			continue
+		case ok:
+			found = append(found, candidate)
 		}
-		found = append(found, candidate)
 	}
 	return found, failed
 }
 
-func packedFile(path string) (Candidate, error) {
-	module, err := readModule(path)
-	if err != nil {
-		return Candidate{}, err
+// one reads what is at path; ok is false when it is no plugin.
+func one(path string) (candidate Candidate, ok bool, err error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return candidate, false, &SourceError{Origin: path, Err: reason(err)}
+	case info.IsDir():
+		candidate, err = Unpacked(path)
+		return candidate, true, err
+	case filepath.Ext(path) != ".wasm":
+		return candidate, false, nil
 	}
-	return Packed(path, module, false)
+	module, err := readFile(os.DirFS(filepath.Dir(path)), filepath.Base(path), wasm.MaxModuleBytes)
+	if err != nil {
+		return candidate, false, &SourceError{Origin: path, Err: err}
+	}
+	candidate, err = Packed(path, module, false)
+	return candidate, true, err
 }
 
-// unpacked reads a folder with plugin.toml and exactly one module.
-func unpacked(folder string) (Candidate, error) {
+// Unpacked reads a folder with plugin.toml and exactly one module. Nothing outside
+// of the folder is read, whatever links it has.
+func Unpacked(folder string) (Candidate, error) {
+	candidate := Candidate{Origin: folder}
 	root, err := os.OpenRoot(folder)
 	if err != nil {
-		return Candidate{}, fmt.Errorf("plugin folder: %w", err)
+		return candidate, &SourceError{Origin: folder, Err: reason(err)}
 	}
 	defer root.Close()
-	file := filepath.Join(folder, ManifestName)
-	text, err := root.ReadFile(ManifestName)
-	if errors.Is(err, os.ErrNotExist) {
-		return Candidate{}, &ManifestError{File: file, Text: "it is missing; every plugin folder has one"}
+	files := root.FS()
+	if candidate.Manifest, err = manifestIn(folder, files); err != nil {
+		return candidate, err
 	}
+	module, err := onlyModule(files)
 	if err != nil {
-		return Candidate{}, &ManifestError{File: file, Text: fmt.Sprintf("it cannot be read: %v", err)}
+		return candidate, &SourceError{Origin: folder, Err: err}
 	}
-	manifest, err := DecodeManifest(file, text, root.FS())
-	if err != nil {
-		return Candidate{}, err
+	if candidate.Wasm, err = readFile(files, module, wasm.MaxModuleBytes); err != nil {
+		return candidate, &SourceError{Origin: filepath.Join(folder, module), Err: err}
 	}
-	modules, err := filepath.Glob(filepath.Join(folder, "*.wasm"))
-	if err != nil || len(modules) != 1 {
-		return Candidate{}, &ManifestError{File: file, Text: fmt.Sprintf("there must be exactly one .wasm file beside it, there are %d", len(modules))}
-	}
-	module, err := readModule(modules[0])
-	if err != nil {
-		return Candidate{}, err
-	}
-	candidate := Candidate{Origin: folder, Manifest: manifest, Wasm: module}
 	return candidate, candidate.owned(nil)
 }
 
-func readModule(path string) ([]byte, error) {
-	info, err := os.Stat(path)
+func manifestIn(folder string, files fs.FS) (abi.Manifest, error) {
+	path := filepath.Join(folder, ManifestName)
+	text, err := readFile(files, ManifestName, MaxManifestBytes)
+	if errors.Is(err, fs.ErrNotExist) {
+		return abi.Manifest{}, &ManifestError{File: path, Text: "it is missing; every plugin folder has one"}
+	}
 	if err != nil {
-		return nil, fmt.Errorf("plugin module: %w", err)
+		return abi.Manifest{}, &ManifestError{File: path, Text: fmt.Sprintf("it cannot be read: %v", err)}
 	}
-	if info.Size() > wasm.MaxModuleBytes {
-		return nil, fmt.Errorf("plugin module %s has %d bytes, the limit is %d", path, info.Size(), wasm.MaxModuleBytes)
+	return DecodeManifest(path, text, files)
+}
+
+func onlyModule(files fs.FS) (string, error) {
+	found, err := fs.Glob(files, "[^.]*.wasm")
+	switch {
+	case err != nil:
+		return "", reason(err)
+	case len(found) == 0:
+		return "", fmt.Errorf("there is no .wasm file beside %s; build the plugin", ManifestName)
+	case len(found) > 1:
+		return "", fmt.Errorf("there are %d .wasm files beside %s, %s; leave one", len(found), ManifestName, strings.Join(found, ", "))
 	}
-	module, err := os.ReadFile(path)
+	return found[0], nil
+}
+
+// readFile reads a regular file of at most limit bytes. Errors do not name it.
+func readFile(files fs.FS, name string, limit int64) ([]byte, error) {
+	info, err := fs.Stat(files, name) // first: opening a pipe would wait for its other end
+	switch {
+	case err != nil:
+		return nil, reason(err)
+	case !info.Mode().IsRegular():
+		return nil, errors.New("it is not a regular file")
+	case info.Size() > limit:
+		return nil, tooLarge(info.Size(), limit)
+	}
+	file, err := files.Open(name)
 	if err != nil {
-		return nil, fmt.Errorf("plugin module: %w", err)
+		return nil, reason(err)
 	}
-	return module, nil
+	defer file.Close()
+	content, err := io.ReadAll(io.LimitReader(file, limit+1))
+	switch {
+	case err != nil:
+		return nil, reason(err)
+	case int64(len(content)) > limit:
+		return nil, tooLarge(int64(len(content)), limit)
+	}
+	return content, nil
+}
+
+func tooLarge(size, limit int64) error {
+	return fmt.Errorf("it has %d bytes, the limit is %d", size, limit)
+}
+
+// reason is a file's error without its path, which the caller names.
+func reason(err error) error {
+	if failed, ok := errors.AsType[*fs.PathError](err); ok {
+		return failed.Err
+	}
+	return err
 }

@@ -1,0 +1,75 @@
+package bridge
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	abi "github.com/plinthhost/plinth/abi/v1"
+	"github.com/plinthhost/plinth/host/wasm"
+)
+
+// Contract names what the engine looks for in a module.
+func Contract() wasm.Contract {
+	return wasm.Contract{
+		Marker: abi.ExportMarker, Alloc: abi.ExportAlloc, Free: abi.ExportFree, Init: abi.ExportInit,
+		Module: abi.ImportModule, Call: abi.ImportCall, Read: abi.ImportRead,
+	}
+}
+
+// Refuse words what the engine itself answers to an operation.
+func Refuse(err error) []byte {
+	kind := abi.KindUnavailable
+	if _, ok := errors.AsType[*wasm.LimitError](err); ok {
+		kind = abi.KindLimit
+	}
+	return errorAnswer(&abi.Error{Kind: kind, Message: err.Error()})
+}
+
+// Init is the message of plinth_init: the operator's settings and what this host has.
+func Init(plugin string, config json.RawMessage) ([]byte, error) {
+	message, err := json.Marshal(abi.Call[abi.Init]{
+		Meta: abi.Meta{Plugin: plugin},
+		Body: abi.Init{Config: config, Minor: abi.Minor, Operations: Offered()},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return abi.EncodeMessage(message, nil), nil
+}
+
+// CheckInit judges the answer of plinth_init.
+func CheckInit(answer []byte) error {
+	_, _, err := decodeAnswer[abi.None](answer)
+	return err
+}
+
+// NewCaller lets calls reach a module of the engine.
+func NewCaller(module *wasm.Module) Caller { return caller{module} }
+
+type caller struct{ module *wasm.Module }
+
+// Call runs one entry.
+func (c caller) Call(ctx context.Context, call Call) ([]byte, error) {
+	result, err := c.module.Call(ctx, wasm.Request{Entry: call.Entry, Input: call.Message, Deadline: call.Deadline,
+		Session: call.Session, Operations: call.Operations, Log: call.Log})
+	if err != nil {
+		return nil, &CallError{Kind: kindOf(err), Err: err}
+	}
+	return result.Output, nil
+}
+
+// kindOf puts the engine's errors into the contract's closed set.
+func kindOf(err error) abi.Kind {
+	switch wasm.Kind(err) {
+	case wasm.KindDeadline:
+		return abi.KindTimeout
+	case wasm.KindCancelled:
+		return abi.KindCancelled
+	case wasm.KindLimit:
+		return abi.KindLimit
+	case wasm.KindBusy, wasm.KindClosed, wasm.KindUnavailable:
+		return abi.KindUnavailable
+	}
+	return abi.KindFailed
+}

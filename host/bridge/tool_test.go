@@ -1,0 +1,213 @@
+package bridge
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	abi "github.com/plinthhost/plinth/abi/v1"
+	"github.com/plinthhost/plinth/host/bridge/bridgetest"
+	"github.com/plinthhost/plinth/session"
+)
+
+func TestAToolSeesItsCall(t *testing.T) {
+	guest := bridgetest.New().Reflects(abi.ExportTool, `{"ok":{"structured":`, `}}`)
+	output, _, err := probe(t, guest, session.ToolCall{
+		ID: "call-1", Message: "msg_1", Session: "ses_1", Agent: "build", Input: json.RawMessage(`{"a": 1.50}`), Timeout: 1500 * time.Millisecond,
+		Location: session.Location{Directory: "/home/ann/p", Root: "/home/ann", Git: true},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"deadline_ms":1500,"meta":{"plugin":"acme/test","revision":"r1"},"body":{"tool":"probe","input":{"a":1.50},` +
+		`"call":{"id":"call-1","message":"msg_1"},"session":{"id":"ses_1","agent":"build"},` +
+		`"location":{"directory":"/home/ann/p","root":"/home/ann","git":true,"platform":"` + platform + `","utc_offset":60}}}`
+	if diff := cmp.Diff(want, string(output.Structured)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestWhatAToolAnswers(t *testing.T) {
+	guest := bridgetest.New().Answers(abi.ExportTool,
+		`{"ok":{"content":[{"type":"text","text":"one"},{"type":"text","text":"two"}],"structured":{"n":1},"title":"T","metadata":[1],"later":true}}`)
+	output, log, err := probe(t, guest, session.ToolCall{})
+	want := session.ToolOutput{
+		Content:    []session.ToolContent{{Type: "text", Text: "one"}, {Type: "text", Text: "two"}},
+		Structured: json.RawMessage(`{"n":1}`), Title: "T", Metadata: json.RawMessage(`[1]`),
+	}
+	if diff := cmp.Diff(want, output); diff != "" || err != nil || log != nil {
+		t.Errorf("%v, %v, %s", err, log, diff)
+	}
+}
+
+// What is no answer is the plugin's fault: the model learns that, the operator why.
+func TestAnswersThatCannotBeRead(t *testing.T) {
+	framed := func(length uint32, rest string) []byte {
+		return append([]byte{byte(length), byte(length >> 8), byte(length >> 16), byte(length >> 24)}, rest...)
+	}
+	tests := []struct {
+		name   string
+		answer []byte
+		log    string // its end
+	}{
+		{"nothing", nil, "malformed message: 0 bytes, the length alone has 4"},
+		{"half a length", []byte{2, 0}, "malformed message: 2 bytes, the length alone has 4"},
+		{"a length beyond the end", framed(9, `{"ok":{}}`)[:12], "malformed message: the length says 9 bytes of JSON, 8 are there"},
+		{"a length of 4 GiB", framed(0xffffffff, `{"ok":{}}`), "malformed message: the length says 4294967295 bytes of JSON, 9 are there"},
+		{"a length that cuts the JSON", framed(8, `{"ok":{}}`), "unexpected end of JSON input"},
+		{"not JSON", bridgetest.Message("ok"), "invalid character 'o' looking for beginning of value"},
+		{"no JSON at all", bridgetest.Message(""), "unexpected end of JSON input"},
+		{"JSON of another shape", bridgetest.Message(`[1]`), "json: cannot unmarshal array into Go value"},
+		{"content of another shape", bridgetest.Message(`{"ok":{"content":"text"}}`), "json: cannot unmarshal string into Go struct field"},
+		{"neither", bridgetest.Message(`{"result":1}`), "it has neither ok nor error"},
+		{"null", bridgetest.Message(`{"ok":null}`), "it has neither ok nor error"},
+		{"both", bridgetest.Message(`{"ok":{},"error":{"kind":"failed","message":"x"}}`), "it has both ok and error"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			_, log, err := probe(t, bridgetest.New().AnswersBytes(abi.ExportTool, test.answer), session.ToolCall{})
+			wantTold(t, err, abi.KindFailed, "The tool probe broke and gave no answer (failed); the host's log has the reason")
+			const begin = "error: tool probe: plugin acme/test: the answer of plinth_tool_execute cannot be read: "
+			if len(log) != 1 || !strings.HasPrefix(log[0], begin) || !strings.Contains(log[0], test.log) {
+				t.Errorf("log %q, want %q", log, begin+test.log)
+			}
+		})
+	}
+}
+
+func TestContentThatIsNotPassedOn(t *testing.T) {
+	tests := []struct{ name, content, want string }{
+		{"a file", `{"type":"file","mime":"image/png","data":{"$bytes":[0,3]}}`,
+			`The tool probe answered content of the type "file"; this version passes on text only`},
+		{"bytes beyond the message", `{"type":"file","data":{"$bytes":[1,3]}}`,
+			"The tool probe gave an answer that cannot be read: content 1: malformed message: $bytes [1, 3] lies outside of 3 raw bytes"},
+		{"bytes that begin before it", `{"type":"file","data":{"$bytes":[-1,1]}}`,
+			"The tool probe gave an answer that cannot be read: content 1: malformed message: $bytes [-1, 1] lies outside of 3 raw bytes"},
+		{"a length that overflows", `{"type":"text","data":{"$bytes":[1,9223372036854775807]}}`,
+			"The tool probe gave an answer that cannot be read: content 1: malformed message: $bytes [1, 9223372036854775807] lies outside of 3 raw bytes"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			answer := abi.EncodeMessage([]byte(`{"ok":{"content":[{"type":"text","text":"x"},`+test.content+`]}}`), []byte("png"))
+			_, _, err := probe(t, bridgetest.New().AnswersBytes(abi.ExportTool, answer), session.ToolCall{})
+			wantTold(t, err, abi.KindFailed, test.want)
+		})
+	}
+}
+
+func TestAnswersAreMadeUTF8(t *testing.T) {
+	output, _, err := probe(t, bridgetest.New().Answers(abi.ExportTool, "{\"ok\":{\"content\":[{\"type\":\"text\",\"text\":\"a\xffb\"}],\"structured\":\"\xc3(\"}}"), session.ToolCall{})
+	if err != nil || output.Content[0].Text != "a\uFFFDb" || string(output.Structured) != "\"\uFFFD(\"" {
+		t.Errorf("%+v, %v", output, err)
+	}
+}
+
+func TestErrorsOfAToolKeepTheirKind(t *testing.T) {
+	kinds := []abi.Kind{abi.KindInvalidInput, abi.KindNotFound, abi.KindDenied, abi.KindUnavailable, abi.KindConflict,
+		abi.KindLimit, abi.KindCancelled, abi.KindTimeout, abi.KindFailed}
+	for _, kind := range kinds {
+		_, log, err := probe(t, bridgetest.New().Answers(abi.ExportTool, `{"error":{"kind":"`+string(kind)+`","message":"Say so."}}`), session.ToolCall{})
+		wantTold(t, err, kind, "Say so.")
+		if log != nil {
+			t.Errorf("%s is logged: %q", kind, log)
+		}
+	}
+	_, _, err := probe(t, bridgetest.New().Answers(abi.ExportTool, `{"error":{"kind":"teapot","message":"Short."}}`), session.ToolCall{})
+	wantTold(t, err, abi.KindFailed, "Short.")
+}
+
+func TestAToolThatBreaks(t *testing.T) {
+	t.Run("trap", func(t *testing.T) {
+		_, log, err := probe(t, bridgetest.New().Traps(abi.ExportTool), session.ToolCall{})
+		wantTold(t, err, abi.KindFailed, "The tool probe broke and gave no answer (failed); the host's log has the reason")
+		if len(log) != 1 || !strings.Contains(log[0], "trap in plinth_tool_execute: ") {
+			t.Errorf("log %q", log)
+		}
+	})
+	t.Run("timeout", func(t *testing.T) {
+		_, log, err := probe(t, bridgetest.New().Loops(abi.ExportTool), session.ToolCall{Timeout: 20 * time.Millisecond})
+		wantTold(t, err, abi.KindTimeout, "The tool probe did not answer within 20ms")
+		if len(log) != 1 || !strings.HasSuffix(log[0], "deadline passed") {
+			t.Errorf("log %q", log)
+		}
+	})
+	t.Run("cancelled", func(t *testing.T) {
+		guest := bridgetest.NewAsking().Asks(abi.ExportTool, abi.OpProgress, `{"text":"now"}`, `{"ok":{"structured":`, `}}`)
+		plugin, _ := loadGuest(t, guest, abi.ExportTool)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		_, err := newTool(t, plugin, session.ToolDefinition{}, nil).Execute(ctx, session.ToolCall{Input: []byte("{}"),
+			Host: &toolHost{shown: func(string) { cancel(session.ErrInterrupted) }}})
+		var fault *CallError
+		if !errors.As(err, &fault) || fault.Kind != abi.KindCancelled || !errors.Is(err, session.ErrInterrupted) {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+func TestWhatAToolPrintsIsLogged(t *testing.T) {
+	guest := bridgetest.NewPrinting().Prints(abi.ExportTool, "first\nsec\x1b[31mond\n", `{"ok":{}}`)
+	_, log, err := probe(t, guest, session.ToolCall{})
+	if diff := cmp.Diff([]string{"info: first", "info: sec\uFFFD[31mond"}, log); diff != "" || err != nil {
+		t.Errorf("%v, %s", err, diff)
+	}
+}
+
+func TestInputIsCheckedBeforeTheGuestRuns(t *testing.T) {
+	plugin, log := loadGuest(t, bridgetest.New().Traps(abi.ExportTool), abi.ExportTool)
+	tool := newTool(t, plugin, session.ToolDefinition{Input: []byte(`{
+		"type": "object", "required": ["path"], "additionalProperties": false,
+		"properties": {"path": {"type": "string"}, "limit": {"type": "integer", "minimum": 1}}
+	}`)}, nil)
+	_, err := execute(t, tool, session.ToolCall{Input: []byte(`{"limit":"ten","depth":2}`)})
+	wantTold(t, err, abi.KindInvalidInput,
+		"Invalid input for the tool probe: /limit: got string, want integer; additional properties 'depth' not allowed; missing property 'path'")
+	if log.all() != nil {
+		t.Error("the guest ran")
+	}
+	if _, err := execute(t, tool, session.ToolCall{Input: []byte(`{"path":"a"}`)}); log.all() == nil {
+		t.Errorf("good input did not reach the guest: %v", err)
+	}
+}
+
+func TestStructuredOutputIsHeldToItsSchema(t *testing.T) {
+	schema := []byte(`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`)
+	tests := []struct{ name, answer, want string }{
+		{"fits", `{"structured":{"n":1}}`, ""},
+		{"another type", `{"structured":{"n":"1"}}`, "The structured output of the tool probe does not fit its schema: /n: got string, want integer"},
+		{"incomplete", `{"structured":{}}`, "The structured output of the tool probe does not fit its schema: missing property 'n'"},
+		{"null", `{"structured":null}`, "The structured output of the tool probe does not fit its schema: got null, want object"},
+		{"absent", `{"content":[{"type":"text","text":"one"}]}`, "The tool probe answered no structured output, which its manifest promises"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			plugin, _ := loadGuest(t, bridgetest.New().Answers(abi.ExportTool, `{"ok":`+test.answer+`}`), abi.ExportTool)
+			_, err := execute(t, newTool(t, plugin, session.ToolDefinition{Output: schema}, nil), session.ToolCall{})
+			if test.want == "" && err == nil {
+				return
+			}
+			wantTold(t, err, abi.KindFailed, test.want)
+		})
+	}
+}
+
+func TestAToolNeedsValidSchemas(t *testing.T) {
+	plugin, _ := loadGuest(t, bridgetest.New().Traps(abi.ExportTool), abi.ExportTool)
+	tests := []struct{ input, output, want string }{
+		{`{"type":"strin"}`, ``, "tool probe: the schema of its input: /type: "},
+		{anything, `{"$ref":"other.json"}`, "tool probe: the schema of its output: it refers to plinth:///other.json; put what it needs under $defs"},
+	}
+	for _, test := range tests {
+		definition := session.ToolDefinition{Name: "probe", Input: []byte(test.input)}
+		if test.output != "" {
+			definition.Output = []byte(test.output)
+		}
+		if _, err := NewTool(plugin, definition, nil, clock{}); err == nil || !strings.HasPrefix(err.Error(), test.want) {
+			t.Errorf("got %v, want %s", err, test.want)
+		}
+	}
+}

@@ -1,0 +1,200 @@
+package plugin
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	abi "github.com/plinthhost/plinth/abi/v1"
+)
+
+// MaxGoldenBytes bounds each file of a golden.
+const MaxGoldenBytes = 4 << 20
+
+// Golden is one recorded call of a plugin: what it is given, the operations it
+// makes, and its answer.
+type Golden struct {
+	Input  string // file, relative to the plugin's folder
+	Output string // likewise
+	Entry  string // the module's export
+	// Config are the plugin's settings as JSON; nil for none.
+	Config     json.RawMessage
+	Body       json.RawMessage
+	Operations []GoldenOperation
+	Answer     json.RawMessage // {"ok": …} or {"error": …}
+}
+
+// GoldenOperation is one recorded operation. Answer is a whole message.
+type GoldenOperation struct {
+	Name    string
+	Request json.RawMessage
+	Answer  []byte
+}
+
+// GoldenError is a golden whose files cannot be used.
+type GoldenError struct {
+	File  string
+	Field string // for example "operations[1].op"; empty for the whole file
+	Err   error  // what is wrong and what to do
+}
+
+func (e *GoldenError) Error() string {
+	if e.Field == "" {
+		return e.File + ": " + e.Err.Error()
+	}
+	return e.File + ": " + e.Field + ": " + e.Err.Error()
+}
+
+func (e *GoldenError) Unwrap() error { return e.Err }
+
+// Goldens reads what the [[golden]] tables of a plugin's folder name. Nothing
+// outside of the folder is read. Errors are of type *ManifestError, *SourceError or
+// *GoldenError.
+func Goldens(folder string) ([]Golden, error) {
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return nil, &SourceError{Origin: folder, Err: reason(err)}
+	}
+	defer root.Close()
+	manifest, err := manifestIn(folder, root.FS())
+	if err != nil {
+		return nil, err
+	}
+	goldens := make([]Golden, len(manifest.Goldens))
+	for i, declared := range manifest.Goldens {
+		golden := Golden{Input: declared.Input, Output: declared.Output, Entry: goldenKinds[declared.Export].entry}
+		if err := golden.read(folder, root.FS()); err != nil {
+			return nil, err
+		}
+		goldens[i] = golden
+	}
+	return goldens, nil
+}
+
+// goldenKinds are the exports a golden can record, with the table that declares
+// what is called.
+var goldenKinds = map[string]struct{ entry, table string }{
+	"tool":              {abi.ExportTool, "tool"},
+	"context":           {abi.ExportContext, "context"},
+	"provider_encode":   {abi.ExportProviderEncode, "provider"},
+	"provider_decode":   {abi.ExportProviderDecode, "provider"},
+	"provider_classify": {abi.ExportProviderClassify, "provider"},
+	"transform":         {abi.ExportTransform, "transform"},
+}
+
+// goldens checks the [[golden]] tables; their files are read by Goldens.
+func (c *checker) goldens(m *abi.Manifest) error {
+	declared := map[string]int{"tool": len(m.Tools), "context": len(m.Contexts), "provider": len(m.Providers), "transform": len(m.Transforms)}
+	for i, golden := range m.Goldens {
+		at := fmt.Sprintf("golden[%d].", i)
+		if err := c.oneOf(at+"export", golden.Export, slices.Sorted(maps.Keys(goldenKinds))...); err != nil {
+			return err
+		}
+		if table := goldenKinds[golden.Export].table; declared[table] == 0 {
+			return c.fail(at+"export", "it is %s, but the plugin declares no [[%s]]", golden.Export, table)
+		}
+		if !fs.ValidPath(golden.Input) {
+			return c.fail(at+"input", "%q is not a file in the plugin's folder", clip(golden.Input))
+		}
+		if !fs.ValidPath(golden.Output) {
+			return c.fail(at+"output", "%q is not a file in the plugin's folder", clip(golden.Output))
+		}
+	}
+	return nil
+}
+
+// goldenInput is the form of an input file.
+type goldenInput struct {
+	Config     json.RawMessage `json:"config"`
+	Body       json.RawMessage `json:"body"`
+	Operations []struct {
+		Op      string          `json:"op"`
+		Request json.RawMessage `json:"request"`
+		Answer  json.RawMessage `json:"answer"`
+		Text    string          `json:"text"`
+		Base64  string          `json:"base64"`
+	} `json:"operations"`
+}
+
+func (g *Golden) read(folder string, files fs.FS) error {
+	inputFile, outputFile := filepath.Join(folder, g.Input), filepath.Join(folder, g.Output)
+	text, err := readFile(files, g.Input, MaxGoldenBytes)
+	if err != nil {
+		return &GoldenError{File: inputFile, Err: err}
+	}
+	var input goldenInput
+	if err := decodeStrictly(text, &input); err != nil {
+		return &GoldenError{File: inputFile, Err: fmt.Errorf("%w; it has config, body and operations", err)}
+	}
+	if !isObject(input.Body) {
+		return &GoldenError{File: inputFile, Field: "body", Err: errors.New("it must be an object, the body of the call as abi/v1 has it")}
+	}
+	g.Config, g.Body = input.Config, input.Body
+	for i, recorded := range input.Operations {
+		fail := func(field string, err error) error {
+			return &GoldenError{File: inputFile, Field: fmt.Sprintf("operations[%d]%s", i, field), Err: err}
+		}
+		raw := []byte(recorded.Text)
+		if recorded.Base64 != "" {
+			if recorded.Text != "" {
+				return fail("", errors.New("it has both text and base64; leave one"))
+			}
+			if raw, err = base64.StdEncoding.DecodeString(recorded.Base64); err != nil {
+				return fail(".base64", err)
+			}
+		}
+		switch {
+		case recorded.Op == "":
+			return fail(".op", errors.New("it is missing; name the operation, for example fs.read"))
+		case !isObject(recorded.Request):
+			return fail(".request", errors.New("it must be an object"))
+		}
+		if err := checkAnswer(recorded.Answer); err != nil {
+			return fail(".answer", err)
+		}
+		g.Operations = append(g.Operations, GoldenOperation{Name: recorded.Op, Request: recorded.Request, Answer: abi.EncodeMessage(recorded.Answer, raw)})
+	}
+	if g.Answer, err = readFile(files, g.Output, MaxGoldenBytes); err == nil {
+		err = checkAnswer(g.Answer)
+	}
+	if err != nil {
+		return &GoldenError{File: outputFile, Err: err}
+	}
+	return nil
+}
+
+// decodeStrictly reads one JSON value without unknown fields.
+func decodeStrictly(text []byte, into any) error {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(into); err != nil {
+		return errors.New(strings.TrimPrefix(err.Error(), "json: "))
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("there is more behind the JSON value")
+	}
+	return nil
+}
+
+func isObject(text json.RawMessage) bool { return bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) }
+
+// checkAnswer demands {"ok": …} or {"error": …}.
+func checkAnswer(answer []byte) error {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(answer, &fields); err != nil {
+		return fmt.Errorf("it must be the answer as JSON: %w", err)
+	}
+	if len(fields) != 1 || fields["ok"] == nil && fields["error"] == nil {
+		return errors.New(`it must be {"ok": …} or {"error": …}`)
+	}
+	return nil
+}

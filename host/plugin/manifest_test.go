@@ -1,0 +1,273 @@
+package plugin
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+
+	abi "github.com/plinthhost/plinth/abi/v1"
+)
+
+// head is what a manifest begins with: four lines.
+const head = `schema = 1
+id = "acme/weather"
+version = "1.2.0"
+description = "Current weather for a place"
+`
+
+const weather = head + `[[tool]]
+name = "weather"
+description = "Tells the weather"
+input = '{"type":"object"}'
+`
+
+func TestAWholeManifest(t *testing.T) {
+	text := head + `requires = ["fs.read"]
+
+[config]
+schema = "config.json"
+
+[[tool]]
+name = "weather"
+description = "Tells the weather"
+input = "schemas/input.json"
+output = '{"type":"object"}'
+permission = { action = "weather", resource = "place" }
+effects = ["read", "network"]
+idempotent = true
+timeout_ms = 5000
+
+[[context]]
+key = "acme/weather/now"
+removable = true
+
+[[provider]]
+id = "codec"
+framing = "ndjson"
+auth = { kind = "header", name = "Authorization", value = "Bearer {secret}" }
+
+[[transform]]
+name = "rules"
+reads = ["system", "tools"]
+writes = ["system"]
+order = 50
+on_error = "skip"
+
+[[request.fs]]
+root = "project"
+access = "read"
+reason = "to see it"
+
+[limits]
+memory_mib = 64
+[isolation]
+mode = "fresh"
+[dev]
+build = "make"
+watch = ["*.go"]
+[[golden]]
+export = "tool"
+input = "in.json"
+output = "out.json"
+`
+	beside := fstest.MapFS{"config.json": {Data: []byte(`{"type":"object"} `)}, "schemas/input.json": {Data: []byte(`{"required":["place"]}`)}}
+	got, err := DecodeManifest("plugin.toml", []byte(text), beside)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := abi.Manifest{
+		Schema: 1, ID: "acme/weather", Version: "1.2.0", Description: "Current weather for a place", Requires: []string{"fs.read"},
+		Config: &abi.ManifestConfig{Schema: `{"type":"object"} `},
+		Tools: []abi.ManifestTool{{Name: "weather", Description: "Tells the weather", Input: `{"required":["place"]}`, Output: `{"type":"object"}`,
+			Permission: map[string]any{"action": "weather", "resource": "place"}, Effects: []string{"read", "network"}, Idempotent: true, TimeoutMS: 5000}},
+		Contexts:   []abi.ManifestContext{{Key: "acme/weather/now", Removable: true}},
+		Providers:  []abi.ManifestProvider{{ID: "codec", Framing: "ndjson", Auth: abi.ManifestAuth{Kind: "header", Name: "Authorization", Value: "Bearer {secret}"}}},
+		Transforms: []abi.ManifestTransform{{Name: "rules", Reads: []string{"system", "tools"}, Writes: []string{"system"}, Order: 50, OnError: "skip"}},
+		Request:    abi.ManifestRequest{FS: []abi.ManifestFS{{Root: "project", Access: "read", Reason: "to see it"}}},
+		Limits:     abi.ManifestLimits{MemoryMiB: 64}, Isolation: abi.ManifestIsolation{Mode: "fresh"},
+		Dev:     &abi.ManifestDev{Build: "make", Watch: []string{"*.go"}},
+		Goldens: []abi.ManifestGolden{{Export: "tool", Input: "in.json", Output: "out.json"}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Every refusal names its line where it has one, its key, and what to do.
+func TestManifestsThatAreRefused(t *testing.T) {
+	tool := func(lines ...string) string { return weather + strings.Join(lines, "\n") + "\n" }
+	second := func(name string) string {
+		return "[[tool]]\nname = \"" + name + "\"\ndescription = \"d\"\ninput = '{}'"
+	}
+	table := func(lines ...string) string { return head + strings.Join(lines, "\n") + "\n" }
+	transform := func(lines ...string) string {
+		return table(append([]string{"[[transform]]", `name = "rules"`}, lines...)...)
+	}
+	tests := []struct{ name, text, want string }{
+		{"empty", "", "plugin.toml: schema: it is missing; a manifest begins with schema = 1"},
+		{"blank", " \n# nothing\n", "plugin.toml: schema: it is missing; a manifest begins with schema = 1"},
+		{"not TOML", "schema = 1\nid = acme\n", "plugin.toml:2: "},
+		{"a module instead", "\x00asm\x01\x00\x00\x00", "plugin.toml:1: invalid character at start of key: U+0000"},
+		{"not UTF-8", "schema = 1\nid = \"\xff\"\n", "plugin.toml:2: "},
+		{"JSON", `{"schema":1}`, "plugin.toml:1: "},
+		{"a key twice", "schema = 1\nschema = 1\n", "plugin.toml:2: schema: key schema is already defined"},
+		{"a number that overflows", "schema = 99999999999999999999\n", "plugin.toml:1: schema: decimal number is too large"},
+		{"too large", "#" + strings.Repeat("x", MaxManifestBytes), "plugin.toml: it has 262145 bytes, the limit is 262144"},
+
+		{"unknown key", tool(`colour = "red"`), "plugin.toml:9: tool.colour: there is no such key; remove it or correct its spelling"},
+		{"misspelt table", tool("[limit]", "memory_mib = 3"), "plugin.toml:9: limit: there is no such key; remove it or correct its spelling"},
+		{"unknown key in a table in a table", table("[[request.fs]]", `rot = "location"`), "plugin.toml:6: request.fs.rot: there is no such key"},
+
+		{"a string for a number", "schema = \"1\"\n", "plugin.toml:1: schema: it must be a whole number, not of the type string"},
+		{"a fraction for a number", "schema = 1.5\n", "plugin.toml:1: schema: it must be a whole number, not of the type float"},
+		{"a number for a string", "schema = 1\nid = 7\n", "plugin.toml:2: id: it must be a string, not of the type integer"},
+		{"a list for a string", tool(`output = ["x"]`), "plugin.toml:9: tool.output: it must be a string, not of the type array"},
+		{"a string for a list", table(`requires = "fs.read"`), "plugin.toml:5: requires: it must be a list of strings, not of the type string"},
+		{"a number in a list", table("requires = [", `"fs.read",`, "1]"), "plugin.toml:7: requires: it must be a string, not of the type integer"},
+		{"a string for a boolean", tool(`idempotent = "yes"`), "plugin.toml:9: tool.idempotent: it must be true or false, not of the type string"},
+		{"a string for a time", tool(`timeout_ms = "10s"`), "plugin.toml:9: tool.timeout_ms: it must be a whole number, not of the type string"},
+		{"a value for tables", table(`tool = "weather"`), "plugin.toml:5: tool: it must be a list of tables, written [[tool]], not of the type string"},
+		{"a value for a table", table("limits = 3"), "plugin.toml:5: limits: it must be a table, not of the type integer"},
+
+		{"another schema", "schema = 2\n", "plugin.toml:1: schema: it is 2; this program knows schema 1"},
+		{"schema 0", "schema = 0\n", "plugin.toml:1: schema: it is 0; this program knows schema 1"},
+		{"no id", "schema = 1\n", "plugin.toml: id: it is missing; a plugin is named owner/name"},
+		{"id without owner", "schema = 1\nid = \"weather\"\n", `plugin.toml:2: id: "weather" is not owner/name in lower-case letters, digits and hyphens`},
+		{"id in capitals", "schema = 1\nid = \"Acme/Weather\"\n", `plugin.toml:2: id: "Acme/Weather" is not owner/name`},
+		{"id with a path", "schema = 1\nid = \"acme/../core\"\n", `plugin.toml:2: id: "acme/../core" is not owner/name`},
+		{"id with a line", "schema = 1\nid = \"acme/weather\\n\"\n", `plugin.toml:2: id: "acme/weather\n" is not owner/name`},
+		{"long id", "schema = 1\nid = \"acme/" + strings.Repeat("x", 124) + "\"\n", "plugin.toml:2: id: it has 129 bytes, the limit is 128"},
+		{"no version", "schema = 1\nid = \"a/b\"\n", `plugin.toml: version: "" is not a version like 1.2.0`},
+		{"short version", "schema = 1\nid = \"a/b\"\nversion = \"1.2\"\n", `plugin.toml:3: version: "1.2" is not a version like 1.2.0`},
+		{"no description", "schema = 1\nid = \"a/b\"\nversion = \"1.2.0\"\n", "plugin.toml: description: it is missing; say in one line what the plugin does"},
+		{"blank description", "schema = 1\nid = \"a/b\"\nversion = \"1.2.0\"\ndescription = \" \"\n", "plugin.toml:4: description: it is missing"},
+		{"nothing offered", head, "plugin.toml: it offers nothing; declare a [[tool]], [[context]], [[provider]] or [[transform]]"},
+		{"unknown operation", strings.Replace(weather, "[[tool]]", "requires = [\"fs.read\", \"fs.shred\"]\n[[tool]]", 1),
+			`plugin.toml:5: requires: this host has no operation "fs.shred"; it has fs.list, fs.read, fs.stat, log, progress`},
+
+		{"tool without a name", table("[[tool]]", `description = "d"`), `plugin.toml:5: tool.name: "" must begin with a letter and have at most 64 letters, digits, _ and -`},
+		{"tool with a bad name", table("[[tool]]", `name = "get weather"`), `plugin.toml:6: tool.name: "get weather" must begin with a letter`},
+		{"tool with a long name", table("[[tool]]", `name = "`+strings.Repeat("x", 65)+`"`), "plugin.toml:6: tool.name: "},
+		{"the same tool twice", tool(second("weather")), `plugin.toml:10: tool.name: "weather" is declared twice`},
+		{"tool without a description", table("[[tool]]", `name = "weather"`, "input = '{}'"), "plugin.toml:5: tool.description: the tool weather has none; the model chooses by it"},
+		{"tool without a schema", table("[[tool]]", `name = "weather"`, `description = "d"`), "plugin.toml:5: tool.input: the tool weather has no JSON Schema of its input"},
+		{"second tool without a schema", tool("[[tool]]", `name = "wind"`, `description = "weather input"`), "plugin.toml:9: tool.input: the tool wind has no JSON Schema of its input"},
+		{"negative timeout", tool("timeout_ms = -1"), "plugin.toml:9: tool.timeout_ms: of the tool weather: it is -1; it must be from 1 to 86400000, or 0 for the default"},
+		{"endless timeout", tool("timeout_ms = 9223372036854775807"), "plugin.toml:9: tool.timeout_ms: of the tool weather: it is 9223372036854775807; it must be from 1 to 86400000"},
+		{"unknown effect", tool(`effects = ["read", "steal"]`), `plugin.toml:9: tool.effects: "steal" is not one of read, write, exec, network`},
+		{"permission of another word", tool(`permission = "never"`), `plugin.toml:9: tool.permission: of the tool weather: it must be { action = "…", resource = "…" } or "by-operation"`},
+		{"permission of another type", tool("permission = 3"), "plugin.toml:9: tool.permission: of the tool weather: it must be {"},
+		{"unknown key of a permission", tool("[tool.permission]", `path = "x"`), `plugin.toml:9: tool.permission: of the tool weather: "path" is not a key of it, or no text; it has action and resource, both texts`},
+		{"permission without a text", tool("permission = { action = 3 }"), `plugin.toml:9: tool.permission: of the tool weather: "action" is not a key of it, or no text`},
+		{"one table for tables", table("[tool]", `name = "get weather"`), "plugin.toml:6: tool.name: "},
+
+		{"schema that is no JSON", tool("output = '{'"), "plugin.toml:9: tool.output: the tool weather has no valid JSON Schema here: it is not JSON: unexpected EOF"},
+		{"schema that is no schema", tool(`output = '{"type":"strin"}'`), "plugin.toml:9: tool.output: the tool weather has no valid JSON Schema here: /type: "},
+		{"schema that leads away", tool(`output = '{"$ref":"https://x.example/y"}'`), "plugin.toml:9: tool.output: the tool weather has no valid JSON Schema here: it refers to https://x.example/y; put what it needs under $defs"},
+		{"schema file that is not there", tool(`output = "none.json"`), "plugin.toml:9: tool.output: the schema none.json of the tool weather cannot be read: "},
+		{"schema file outside", tool(`output = "../outside.json"`), `plugin.toml:9: tool.output: "../outside.json" is neither a JSON Schema nor a file beside the manifest`},
+		{"schema file by absolute path", tool(`output = "/etc/passwd"`), `plugin.toml:9: tool.output: "/etc/passwd" is neither a JSON Schema nor a file beside the manifest`},
+		{"schema file through a link", tool(`output = "link.json"`), "plugin.toml:9: tool.output: the schema link.json of the tool weather cannot be read: path escapes from parent"},
+		{"schema that is a folder", tool(`output = "folder"`), "plugin.toml:9: tool.output: the schema folder of the tool weather cannot be read: it is not a regular file"},
+		{"schema that is too large", tool(`output = "large.json"`), "plugin.toml:9: tool.output: the schema large.json of the tool weather cannot be read: it has 262145 bytes, the limit is 262144"},
+		{"schema file that is no JSON", tool(`output = "broken.json"`), "plugin.toml:9: tool.output: the tool weather has no valid JSON Schema here: it is not JSON: "},
+		{"settings without a schema", tool("[config]"), "plugin.toml:9: config.schema: it is missing; describe the plugin's settings by a JSON Schema"},
+		{"settings with a bad schema", tool("[config]", `schema = '{"type":3}'`), "plugin.toml:10: config.schema: the plugin has no valid JSON Schema here: /type: "},
+
+		{"context without a key", table("[[context]]"), `plugin.toml:5: context.key: "" must be like owner/name/part in lower case`},
+		{"context of another plugin", table("[[context]]", `key = "core/date"`), `plugin.toml:6: context.key: "core/date" must begin with the plugin's id, acme/weather/`},
+		{"context of a plugin named alike", table("[[context]]", `key = "acme/weatherman/now"`), `plugin.toml:6: context.key: "acme/weatherman/now" must begin with`},
+		{"the same context twice", table("[[context]]", `key = "acme/weather/now"`, "[[context]]", `key = "acme/weather/now"`), `plugin.toml:8: context.key: "acme/weather/now" is declared twice`},
+		{"context with a bad schema", table("[[context]]", `key = "acme/weather"`, "schema = '{'"), "plugin.toml:7: context.schema: the source acme/weather has no valid JSON Schema here: it is not JSON"},
+
+		{"provider without an id", table("[[provider]]"), `plugin.toml:5: provider.id: "" must be lower-case letters, digits and hyphens`},
+		{"the same provider twice", table("[[provider]]", `id = "a"`, `framing = "sse"`, "[[provider]]", `id = "a"`), `plugin.toml:9: provider.id: "a" is declared twice`},
+		{"provider without framing", table("[[provider]]", `id = "a"`), `plugin.toml:5: provider.framing: "" is not available in this version; use sse or ndjson`},
+		{"provider with raw framing", table("[[provider]]", `id = "a"`, `framing = "raw"`), `plugin.toml:7: provider.framing: "raw" is not available in this version; use sse or ndjson`},
+		{"provider with other auth", table("[[provider]]", `id = "a"`, `framing = "sse"`, `auth = { kind = "oauth2" }`), `plugin.toml:8: provider.auth: auth kind "oauth2" is not available in this version; use header or query`},
+		{"provider whose auth has no name", table("[[provider]]", `id = "a"`, `framing = "sse"`, `auth = { kind = "header" }`), "plugin.toml:8: provider.auth: auth kind header needs a name"},
+		{"provider whose auth has no secret", table("[[provider]]", `id = "a"`, `framing = "sse"`, `auth = { kind = "query", name = "k", value = "v" }`), "plugin.toml:8: provider.auth: the value of auth must have {secret} in it"},
+
+		{"transform without a name", table("[[transform]]", `writes = ["system"]`), `plugin.toml:5: transform.name: "" must be lower-case letters, digits and hyphens`},
+		{"the same transform twice", transform(`writes = ["system"]`, "[[transform]]", `name = "rules"`), `plugin.toml:9: transform.name: "rules" is declared twice`},
+		{"transform that writes nothing", transform(`reads = ["system"]`), "plugin.toml:5: transform.writes: the transform rules writes nothing; name what it changes, of system, messages, tools, generation, options, headers"},
+		{"transform that writes the model", transform(`writes = ["system", "model"]`), `plugin.toml:7: transform.writes: "model" is not one of system, messages, tools, generation, options, headers`},
+		{"transform that reads the address", transform(`reads = ["base_url"]`, `writes = ["system"]`), `plugin.toml:7: transform.reads: "base_url" is not one of system`},
+		{"transform that ignores errors", transform(`writes = ["system"]`, `on_error = "ignore"`), `plugin.toml:8: transform.on_error: "ignore" is not fail or skip`},
+
+		{"files of another root", tool("[[request.fs]]", `root = "home"`), `plugin.toml:10: request.fs.root: "home" is not available in this version; there are location, project and config`},
+		{"files to write", tool("[[request.fs]]", `root = "location"`, `access = "write"`), `plugin.toml:11: request.fs.access: "write" is not available in this version; use read`},
+		{"files without a reason", tool("[[request.fs]]", `root = "location"`, `access = "read"`), "plugin.toml:9: request.fs.reason: it is missing; the operator decides by it"},
+		{"negative memory", tool("[limits]", "memory_mib = -1"), "plugin.toml:10: limits.memory_mib: it is -1; it must be from 1 to 512, or 0 for the default"},
+		{"much memory", tool("[limits]", "memory_mib = 513"), "plugin.toml:10: limits.memory_mib: it is 513; it must be from 1 to 512, or 0 for the default"},
+		{"unknown isolation", tool("[isolation]", `mode = "process"`), `plugin.toml:10: isolation.mode: "process" is not one of restore, fresh, sticky`},
+
+		{"golden of an unknown export", tool("[[golden]]", `export = "plinth_tool_execute"`), `plugin.toml:10: golden.export: "plinth_tool_execute" is not one of context, provider_classify, provider_decode, provider_encode, tool, transform`},
+		{"golden of what is not offered", tool("[[golden]]", `export = "transform"`), "plugin.toml:10: golden.export: it is transform, but the plugin declares no [[transform]]"},
+		{"golden without an input", tool("[[golden]]", `export = "tool"`), `plugin.toml:9: golden.input: "" is not a file in the plugin's folder`},
+		{"golden with an output outside", tool("[[golden]]", `export = "tool"`, `input = "a.json"`, `output = "../b.json"`), `plugin.toml:12: golden.output: "../b.json" is not a file in the plugin's folder`},
+	}
+	beside := besideFolder(t)
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := DecodeManifest("plugin.toml", []byte(test.text), beside)
+			var refused *ManifestError
+			if !errors.As(err, &refused) || !strings.HasPrefix(err.Error(), test.want) {
+				t.Errorf("got  %v\nwant %s", err, test.want)
+			}
+		})
+	}
+}
+
+// besideFolder is a plugin's folder as the host opens it.
+func besideFolder(t *testing.T) fs.FS {
+	t.Helper()
+	folder := t.TempDir()
+	outside := filepath.Join(t.TempDir(), "outside.json")
+	for name, text := range map[string]string{
+		filepath.Join(folder, "broken.json"): "{]",
+		filepath.Join(folder, "large.json"):  strings.Repeat(" ", MaxManifestBytes+1),
+		outside:                              "{}",
+	} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(os.Mkdir(filepath.Join(folder, "folder"), 0o700), os.Symlink(outside, filepath.Join(folder, "link.json"))); err != nil {
+		t.Fatal(err)
+	}
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := root.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return root.FS()
+}
+
+// A packed manifest has no folder: its schemas stand in it.
+func TestAPackedManifestNamesNoFiles(t *testing.T) {
+	_, err := DecodeManifest("weather.wasm", []byte(weather+"output = \"out.json\"\n"), nil)
+	want := `weather.wasm:9: tool.output: "out.json" is neither a JSON Schema nor a file beside the manifest`
+	if fmt.Sprint(err) != want {
+		t.Errorf("got %v", err)
+	}
+}
+
+// The owner core is for builtins, whose sources may have keys of their own.
+func TestKeysOfBuiltins(t *testing.T) {
+	text := strings.Replace(head, "acme/weather", "core/environment", 1) + "[[context]]\nkey = \"core/date\"\n"
+	if _, err := DecodeManifest("plugin.toml", []byte(text), nil); err != nil {
+		t.Error(err)
+	}
+}
