@@ -1,7 +1,6 @@
 package wasm
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 )
@@ -18,22 +17,20 @@ const (
 	typeRead    = "(i32)->()"
 )
 
-// admit inspects a module and holds it against its spec.
-func admit(contract Contract, spec Spec) (Info, error) {
-	info, err := Inspect(spec.Wasm)
-	if err == nil {
-		err = checkLimits(info, spec.Limits)
+// admit holds a module against its spec.
+func admit(info Info, contract Contract, spec Spec) error {
+	switch spec.Isolation {
+	case Restore, Fresh, Sticky:
+	default:
+		return &AdmissionError{Stage: StageLimits, Offset: -1, Reason: fmt.Sprintf("there is no isolation %q", spec.Isolation), Fix: "take restore, fresh or sticky"}
 	}
-	if err == nil {
-		err = checkExports(info, contract, spec)
+	if err := checkLimits(info, spec.Limits); err != nil {
+		return err
 	}
-	if err == nil {
-		err = checkImports(info, contract, spec.Pure)
+	if err := checkExports(info, contract, spec); err != nil {
+		return err
 	}
-	if refusal := new(AdmissionError); errors.As(err, &refusal) {
-		refusal.Module = spec.Name
-	}
-	return info, err
+	return checkImports(info, contract, spec.Pure)
 }
 
 func checkLimits(info Info, limits Limits) error {
@@ -68,7 +65,7 @@ func checkExports(info Info, contract Contract, spec Spec) error {
 			want = typeFree
 		case contract.Init:
 			want = typeEntry
-		case exportInitialize:
+		case exportInitialize, contract.Reseed:
 			want = typeNothing
 		case "_start":
 			return missingExport("a library's entries; it exports _start, so it is a program",

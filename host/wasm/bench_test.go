@@ -9,12 +9,12 @@ import (
 	. "github.com/plinthhost/plinth/host/wasm/wasmtest"
 )
 
-// both runs a benchmark of trusted code and of code that can be interrupted.
-func both(b *testing.B, spec wasm.Spec, run func(b *testing.B, module *wasm.Module)) {
+// each runs a benchmark in every isolation.
+func each(b *testing.B, spec wasm.Spec, run func(b *testing.B, module *wasm.Module)) {
 	b.Helper()
-	for name, trusted := range map[string]bool{"trusted": true, "interruptible": false} {
-		b.Run(name, func(b *testing.B) {
-			spec.Trusted = trusted
+	for _, isolation := range []wasm.Isolation{wasm.Sticky, wasm.Restore, wasm.Fresh} {
+		b.Run(string(isolation), func(b *testing.B) {
+			spec.Isolation = isolation
 			module := load(b, spec)
 			b.ReportAllocs()
 			run(b, module)
@@ -24,7 +24,7 @@ func both(b *testing.B, spec wasm.Spec, run func(b *testing.B, module *wasm.Modu
 
 // BenchmarkEmptyCall is what a call costs besides the guest's own work.
 func BenchmarkEmptyCall(b *testing.B) {
-	both(b, wasm.Spec{}, func(b *testing.B, module *wasm.Module) {
+	each(b, wasm.Spec{}, func(b *testing.B, module *wasm.Module) {
 		input := make([]byte, 200)
 		for b.Loop() {
 			if _, err := module.Call(context.Background(), wasm.Request{Entry: "echo", Input: input}); err != nil {
@@ -37,7 +37,7 @@ func BenchmarkEmptyCall(b *testing.B) {
 // BenchmarkOperation is a call with one host operation.
 func BenchmarkOperation(b *testing.B) {
 	spec := wasm.Spec{Wasm: asker().Bytes(), Entries: []string{"ask"}}
-	both(b, spec, func(b *testing.B, module *wasm.Module) {
+	each(b, spec, func(b *testing.B, module *wasm.Module) {
 		for b.Loop() {
 			if _, err := module.Call(context.Background(), wasm.Request{Entry: "ask", Input: []byte("x"), Operations: operations(echo)}); err != nil {
 				b.Fatal(err)
@@ -64,7 +64,7 @@ func BenchmarkTurnOf50Frames(b *testing.B) {
 		End,
 		Const(Room), Get(2), Store, Answer(Const(Room), Const(4)))
 	spec := wasm.Spec{Wasm: guest.Bytes(), Entries: []string{"scan"}}
-	both(b, spec, func(b *testing.B, module *wasm.Module) {
+	each(b, spec, func(b *testing.B, module *wasm.Module) {
 		for b.Loop() {
 			for range 50 {
 				if _, err := module.Call(context.Background(), wasm.Request{Entry: "scan", Input: []byte(frame)}); err != nil {
@@ -79,7 +79,7 @@ func BenchmarkTurnOf50Frames(b *testing.B) {
 // each frame into words, with all that its allocator does.
 func BenchmarkTurnOf50FramesGo(b *testing.B) {
 	frame := []byte(strings.Repeat("data: of a frame that is split\n", 5))
-	both(b, goGuest(b), func(b *testing.B, module *wasm.Module) {
+	each(b, goGuest(b), func(b *testing.B, module *wasm.Module) {
 		for b.Loop() {
 			for range 50 {
 				if _, err := module.Call(context.Background(), wasm.Request{Entry: "frames", Input: frame}); err != nil {
@@ -88,18 +88,4 @@ func BenchmarkTurnOf50FramesGo(b *testing.B) {
 			}
 		}
 	})
-}
-
-// BenchmarkInstance is what an untrusted module pays for a session that finds no
-// instance of its own.
-func BenchmarkInstance(b *testing.B) {
-	module := load(b, wasm.Spec{Limits: wasm.Limits{Instances: 1}})
-	sessions := []string{"a", "b"}
-	turn := 0
-	for b.Loop() {
-		turn++
-		if _, err := module.Call(context.Background(), wasm.Request{Entry: "echo", Session: sessions[turn%2]}); err != nil {
-			b.Fatal(err)
-		}
-	}
 }

@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"github.com/plinthhost/plinth/host/wasm/meter"
 )
 
 // privateFolder makes dir, or checks that nobody but its owner, this process's
@@ -29,11 +31,39 @@ func privateFolder(dir string) error {
 	return nil
 }
 
-// cacheFolder is where one module's code is kept: a folder of its own, so that a
-// damaged one can be dropped alone. Empty without a cache.
-func (e *Engine) cacheFolder(info Info) string {
+// cacheFolder is where one module is kept, metered and compiled: a folder of its
+// own, so that a damaged one can be dropped alone. Empty without a cache. What it
+// holds depends on the meter and on this format, too; the compiler keeps its
+// versions apart itself.
+func (e *Engine) cacheFolder(digest string) string {
 	if e.options.CacheDir == "" {
 		return ""
 	}
-	return filepath.Join(e.options.CacheDir, info.Digest)
+	return filepath.Join(e.options.CacheDir, fmt.Sprintf("%s-%d.%d", digest, cacheFormat, meter.Version))
+}
+
+// cacheFormat changes with what prepared holds.
+const cacheFormat = 1
+
+// dropCode removes machine code from a module's folder: the folders in it are the
+// compiler's.
+func dropCode(folder string) error {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return fmt.Errorf("drop the cached code: %w", err)
+	}
+	for _, entry := range entries {
+		if entry.IsDir() {
+			if err := os.RemoveAll(filepath.Join(folder, entry.Name())); err != nil {
+				return fmt.Errorf("drop the cached code: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+// coded says whether a module's folder holds machine code.
+func coded(folder string) bool {
+	code, err := filepath.Glob(filepath.Join(folder, "*", "*"))
+	return err == nil && len(code) > 0
 }

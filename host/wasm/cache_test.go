@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -29,7 +30,13 @@ func (w writerFunc) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// cached answers the files of compiled code in a cache.
+// machineCode answers the files of compiled code in a cache.
+func machineCode(t *testing.T, dir string) []string {
+	t.Helper()
+	return slices.DeleteFunc(cached(t, dir), func(path string) bool { return !strings.Contains(path, "wazero") })
+}
+
+// cached answers the files in a cache.
 func cached(t *testing.T, dir string) []string {
 	t.Helper()
 	var files []string
@@ -73,8 +80,8 @@ func TestCacheIsPrivateAndUsed(t *testing.T) {
 	if err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("mode %s, %v", info.Mode(), err)
 	}
-	files := cached(t, dir)
-	if len(files) != 1 {
+	files := machineCode(t, dir)
+	if len(files) != 1 || len(cached(t, dir)) != 4 {
 		t.Fatalf("files: %q", files)
 	}
 	before, err := os.Stat(files[0])
@@ -105,7 +112,7 @@ func TestDamagedCacheIsReplaced(t *testing.T) {
 			}
 			var log lines
 			loadCached(t, dir, &log)
-			file := cached(t, dir)[0]
+			file := machineCode(t, dir)[0]
 			code, err := os.ReadFile(file)
 			if err != nil {
 				t.Fatal(err)
@@ -122,6 +129,32 @@ func TestDamagedCacheIsReplaced(t *testing.T) {
 				t.Errorf("the damage was not repaired: %q", log.text)
 			}
 		})
+	}
+}
+
+func TestDamagedMeteredModuleIsReplaced(t *testing.T) {
+	for _, name := range []string{"metered.wasm", "data", "prepared.json"} {
+		dir := filepath.Join(t.TempDir(), "cache")
+		var log lines
+		loadCached(t, dir, &log)
+		files := slices.DeleteFunc(cached(t, dir), func(path string) bool { return filepath.Base(path) != name })
+		for _, damage := range []func() error{
+			func() error { return os.WriteFile(files[0], []byte("torn"), 0o600) },
+			func() error { return os.Remove(files[0]) },
+		} {
+			if err := damage(); err != nil {
+				t.Fatal(err)
+			}
+			log.text = nil
+			loadCached(t, dir, &log)
+			if missing := name == "prepared.json" && len(log.text) == 0; !missing && (len(log.text) != 1 || !strings.Contains(log.text[0], "made anew")) {
+				t.Errorf("%s: log %q", name, log.text)
+			}
+			log.text = nil
+			if loadCached(t, dir, &log); len(log.text) != 0 {
+				t.Errorf("%s: the damage was not repaired: %q", name, log.text)
+			}
+		}
 	}
 }
 

@@ -6,41 +6,45 @@ import (
 	"fmt"
 	"slices"
 	"time"
-
-	"github.com/tetratelabs/wazero/sys"
 )
 
 // Request is one call of an entry.
 type Request struct {
 	Entry string // one of Spec.Entries
 	Input []byte // at most Limits.InputBytes
-	// Deadline bounds the wait for an instance and then, counted anew, the run.
-	// Zero takes Limits.Deadline. Compiling and starting an instance count to
-	// neither.
+	// Deadline bounds the run, anew for every call. In LaneTool it counts the time
+	// since the guest began, without what it spent in Wait; in LaneQuick the time on
+	// a processor. Zero takes Limits.Deadline. What comes before, waiting for an
+	// instance and a processor, has Limits.Wait.
 	Deadline time.Duration
-	// Session keeps instances apart: one that served a session serves no other,
-	// unless the module is trusted.
+	Lane     Lane
+	// Session is who the call is for: waiting calls of different sessions take
+	// turns, and a sticky instance serves one session.
 	Session string
 	// Operations answers what the guest asks of the host; nil offers nothing.
 	Operations Operations
 	// Log gets what the guest prints, line by line and cleaned, on the call's
 	// goroutine. Nil writes to the engine's logger at debug level.
 	Log func(line string)
+	// Ambient is the guest's clock and randomness. Nil takes the system's, or for a
+	// pure module what is fixed by its input.
+	Ambient Ambient
 }
 
 // Operations carries out what a guest asks for during one call.
 type Operations interface {
 	// Call answers the operation. It runs on the call's goroutine and must return
-	// soon after ctx, which carries the call's deadline, ends; the guest is then
-	// stopped and the answer dropped. Call keeps neither request nor answer.
+	// soon after ctx, which carries the call's deadline, ends; what waits for the
+	// world outside goes through Wait. Call keeps neither request nor answer.
 	Call(ctx context.Context, operation string, request []byte) (answer []byte)
 }
 
 // Result is a call that was answered.
 type Result struct {
 	Output   []byte
-	Duration time.Duration // of the guest's run, operations included
-	Waited   time.Duration // for an instance, and its start where it was new
+	Fuel     int64         // used by the guest, in units of meter.Version
+	Duration time.Duration // that counted towards the deadline
+	Waited   time.Duration // for an instance, its start where it was new, and a processor
 	Memory   uint32        // the instance's, in bytes, after the call
 }
 
@@ -64,54 +68,108 @@ func (m *Module) call(ctx context.Context, request Request) (Result, error) {
 	if limit := m.spec.Limits.InputBytes; len(request.Input) > limit {
 		return Result{}, &LimitError{What: "bytes of input", Got: int64(len(request.Input)), Limit: int64(limit), Knob: "InputBytes"}
 	}
-	if request.Deadline <= 0 {
-		request.Deadline = m.spec.Limits.Deadline
-	}
 	if err := m.enter(); err != nil {
 		return Result{}, err
 	}
 	defer m.work.Done()
 	asked := time.Now()
-	leased, err := m.lease(ctx, request.Session, request.Deadline)
+	leased, err := m.lease(ctx, request.Session, request.Lane)
 	if err != nil {
 		return Result{}, err
 	}
-	leased.used = true
-	defer m.release(leased)
-	c, cancel := m.newCall(ctx, request.Deadline, request)
-	defer cancel()
-	began := time.Now()
-	output, err := leased.exchange(c, leased.entries[request.Entry], request.Input)
+	defer m.release(leased, request.Session)
+	c := m.newCall(ctx, request)
+	result, err := c.run(leased, request)
+	if err != nil {
+		return Result{}, err
+	}
+	result.Waited = c.began.Sub(asked)
+	return result, nil
+}
+
+// run calls the entry on a leased instance.
+func (c *call) run(leased *instance, request Request) (result Result, err error) {
+	err = c.on(leased, func() error {
+		if err := leased.reseed(c); err != nil {
+			return err
+		}
+		result.Output, err = leased.exchange(c, leased.entries[request.Entry], request.Input)
+		return err
+	})
 	c.log.flush()
-	if err != nil {
-		return Result{}, err
-	}
-	return Result{
-		Output: output, Duration: time.Since(began), Waited: began.Sub(asked), Memory: leased.memory.Size(),
-	}, nil
+	leased.calls++
+	result.Fuel, result.Duration, result.Memory = c.fuel, c.watch.spent, leased.memory.Size()
+	return result, err
 }
 
 // call is what the host functions know of the call they serve. It belongs to the
 // call's goroutine.
 type call struct {
-	module     *Module
-	ctx        context.Context // ends at the deadline; handed to operations
-	guest      context.Context // the same as wazero gets it
+	module   *Module
+	parent   context.Context // of who called
+	guest    context.Context // the same as wazero gets it
+	session  string
+	instance *instance
+	ambient  Ambient
+	log      *lineLog
+
+	processor *processor
+	lane      Lane
+	running   bool      // it has a place on the processor
+	began     time.Time // its run
+	turn      time.Time // since when it runs in one go
+	breathed  time.Time // when it last handed its thread to Go
+	watch     stopwatch
+	deadline  deadline
+
+	fuel    int64 // used until the last refill
+	quantum int64 // of the last refill
+	told    bool  // an operation answered that the call has ended
+	toldAt  int64 // the fuel at that time
+
 	operations Operations
 	asked      int    // operations so far
 	pending    []byte // the last operation's answer
-	log        *lineLog
 }
 
-func (m *Module) newCall(parent context.Context, deadline time.Duration, request Request) (*call, context.CancelFunc) {
-	ctx, cancel := context.WithTimeoutCause(parent, deadline, ErrDeadline)
+func (m *Module) newCall(parent context.Context, request Request) *call {
 	emit := request.Log
 	if emit == nil {
 		emit = func(line string) { m.logger.Debug(line) }
 	}
-	c := &call{module: m, ctx: ctx, operations: request.Operations, log: newLineLog(m.spec.Limits.LogBytes, emit)}
-	c.guest = guestContext{Context: ctx, call: c}
-	return c, cancel
+	if request.Deadline <= 0 {
+		request.Deadline = m.spec.Limits.Deadline
+	}
+	c := &call{
+		module: m, parent: parent, session: request.Session, ambient: request.Ambient, log: newLineLog(m.spec.Limits.LogBytes, emit),
+		processor: &m.engine.processors[request.Lane], lane: request.Lane,
+		watch: stopwatch{limit: request.Deadline}, operations: request.Operations,
+	}
+	if c.ambient == nil {
+		c.ambient = m.ambient(request.Entry, request.Input)
+	}
+	c.guest = guestContext{Context: parent, call: c}
+	return c
+}
+
+// on runs the guest of an instance with all that must surround it: a place on the
+// processor, a filled counter, a running watch.
+func (c *call) on(i *instance, fn func() error) error {
+	if err := c.processor.acquire(c.parent, c.session, c.module.spec.Limits.Wait); err != nil {
+		return err
+	}
+	c.instance, c.running = i, true
+	now := time.Now()
+	c.began, c.turn, c.breathed = now, now, now
+	c.watch.start(now)
+	c.refill()
+	err := fn()
+	c.account()
+	c.watch.stop(time.Now())
+	if c.running {
+		c.processor.release()
+	}
+	return err
 }
 
 // guestContext carries a call to the host functions. It answers nothing else:
@@ -142,7 +200,7 @@ func (c *call) stop(err error) { panic(&stopped{err: err}) }
 
 // stopIfEnded ends the guest's run when the deadline passed or the caller left.
 func (c *call) stopIfEnded() {
-	if err := endOf(c.ctx); err != nil {
+	if err := c.ended(time.Now()); err != nil && !c.told {
 		c.stop(err)
 	}
 }
@@ -154,11 +212,6 @@ func (c *call) failure(err error) error {
 			trap.Function, trap.Stack = frames(err)
 		}
 		return stop.err
-	}
-	if _, ok := errors.AsType[*sys.ExitError](err); ok {
-		if ended := endOf(c.ctx); ended != nil {
-			return ended
-		}
 	}
 	return trapOf(err)
 }

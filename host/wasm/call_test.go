@@ -35,20 +35,17 @@ func TestResultTellsMemory(t *testing.T) {
 }
 
 func TestTrapNamesFunctions(t *testing.T) {
-	for _, trusted := range []bool{false, true} {
-		module := load(t, wasm.Spec{Trusted: trusted})
-		_, err := call(t, module, wasm.Request{Entry: "trap"})
-		var trap *wasm.TrapError
-		if !errors.As(err, &trap) {
-			t.Fatalf("got %v", err)
-		}
-		want := &wasm.TrapError{Function: "inner", Reason: "unreachable", Stack: "inner()\ntrap(i32,i32) i64"}
-		if diff := cmp.Diff(want, trap); diff != "" {
-			t.Error(diff)
-		}
-		if want := "call trap of module guest: trap in inner: unreachable"; err.Error() != want {
-			t.Errorf("text %q", err)
-		}
+	_, err := call(t, load(t, wasm.Spec{}), wasm.Request{Entry: "trap"})
+	var trap *wasm.TrapError
+	if !errors.As(err, &trap) {
+		t.Fatalf("got %v", err)
+	}
+	want := &wasm.TrapError{Function: "inner", Reason: "unreachable", Stack: "inner()\ntrap(i32,i32) i64"}
+	if diff := cmp.Diff(want, trap); diff != "" {
+		t.Error(diff)
+	}
+	if want := "call trap of module guest: trap in inner: unreachable"; err.Error() != want {
+		t.Errorf("text %q", err)
 	}
 }
 
@@ -130,7 +127,7 @@ func TestMemoryCapBites(t *testing.T) {
 }
 
 func TestGrownInstanceIsNotKept(t *testing.T) {
-	module := load(t, wasm.Spec{})
+	module := load(t, wasm.Spec{Isolation: wasm.Sticky})
 	mustCall(t, module, wasm.Request{Entry: "swell"})
 	if diff := cmp.Diff(wasm.Stats{Started: 1, Discarded: 1}, module.Stats()); diff != "" {
 		t.Error(diff)
@@ -157,7 +154,7 @@ func TestAnswerIsGivenBack(t *testing.T) {
 	guest.Func(Free, Types(I32, I32), nil, nil, Get(1), SetGlobal(freed))
 	guest.Entry("freed", Const(Room), GetGlobal(freed), Store8, Answer(Const(Room), Const(1)))
 	guest.Entry("echo", Answer(Get(0), Get(1)))
-	module := load(t, wasm.Spec{Wasm: guest.Bytes(), Entries: []string{"freed", "echo"}})
+	module := load(t, wasm.Spec{Wasm: guest.Bytes(), Entries: []string{"freed", "echo"}, Isolation: wasm.Sticky})
 	mustCall(t, module, wasm.Request{Entry: "echo", Input: bytes.Repeat([]byte("x"), 77)})
 	if got := mustCall(t, module, wasm.Request{Entry: "freed"}); got != "M" {
 		t.Errorf("free was told %q bytes, want 77", got)
@@ -169,7 +166,7 @@ func TestTrapWhileGivingBackKeepsTheAnswer(t *testing.T) {
 	guest.Core()
 	guest.Func(Free, Types(I32, I32), nil, nil, Unreachable)
 	guest.Entry("echo", Answer(Get(0), Get(1)))
-	module := load(t, wasm.Spec{Wasm: guest.Bytes(), Entries: []string{"echo"}})
+	module := load(t, wasm.Spec{Wasm: guest.Bytes(), Entries: []string{"echo"}, Isolation: wasm.Sticky})
 	if got := mustCall(t, module, wasm.Request{Entry: "echo", Input: []byte("kept")}); got != "kept" {
 		t.Errorf("got %q", got)
 	}

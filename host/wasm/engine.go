@@ -12,11 +12,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"os/exec"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
+
+	"github.com/plinthhost/plinth/host/wasm/memory"
 )
 
 // Contract names what the engine looks for in a module. All fields are required.
@@ -24,14 +28,15 @@ type Contract struct {
 	Marker string // exported function of any type that says which ABI; never called
 	Alloc  string // exported (i32)->(i32): room for that many bytes, or 0
 	Free   string // exported (i32,i32)->(), optional in the module: gives an answer's room back
-	Init   string // exported entry, optional in the module: called once per instance
+	Init   string // exported entry, optional in the module: called once, before the snapshot
+	Reseed string // exported ()->(), optional in the module: called after every restore
 	Module string // import module of the two below
 	Call   string // (i32,i32,i32,i32)->(i32): asks for an operation
 	Read   string // (i32)->(): copies its answer
 }
 
 func (c Contract) missing() bool {
-	return slices.Contains([]string{c.Marker, c.Alloc, c.Free, c.Init, c.Module, c.Call, c.Read}, "")
+	return slices.Contains([]string{c.Marker, c.Alloc, c.Free, c.Init, c.Reseed, c.Module, c.Call, c.Read}, "")
 }
 
 // Options configure an Engine.
@@ -44,14 +49,28 @@ type Options struct {
 	// Logger gets what instances print while they start, and warnings. Nil discards.
 	Logger hclog.Logger
 	// Refuse words an error the engine itself answers to a guest's operation: a
-	// *LimitError or ErrUnavailable. Required.
+	// *LimitError, ErrUnavailable, ErrDeadline or ErrCancelled. Required.
 	Refuse func(err error) []byte
+	// Compiler makes the child process that compiles a module which is not built in:
+	// a command of this program that calls Compile with its standard input and output.
+	// It needs CacheDir. Nil compiles everything in this process.
+	Compiler func(ctx context.Context) *exec.Cmd
+	// CompileLimits bound each such child.
+	CompileLimits CompileLimits
+	// MemoryMiB bounds the memory of all guests together; 1024 by default.
+	MemoryMiB int
+	// Tools and Quick are how many guests may run at a time in each lane. By default
+	// a processor less than Go has, and half of them; at least one.
+	Tools, Quick int
 }
 
 // Engine holds modules. It is safe for concurrent use.
 type Engine struct {
-	options Options
-	started time.Time // the guests' monotonic clock counts from here
+	options    Options
+	started    time.Time // the guests' monotonic clock counts from here
+	processors *processors
+	memories   *memory.Pool
+	compilers  chan struct{} // one token per child that compiles
 
 	mu      sync.Mutex
 	closed  bool
@@ -75,21 +94,33 @@ func New(options Options) (*Engine, error) {
 			return nil, fmt.Errorf("wasm engine: %w", err)
 		}
 	}
-	return &Engine{options: options, started: time.Now(), modules: make(map[*Module]struct{})}, nil
+	if options.Compiler != nil && options.CacheDir == "" {
+		return nil, errors.New("wasm engine: a Compiler needs a CacheDir to hand over what it made")
+	}
+	options.CompileLimits = options.CompileLimits.withDefaults()
+	set(&options.MemoryMiB, 1024)
+	return &Engine{
+		options: options, started: time.Now(), modules: make(map[*Module]struct{}),
+		processors: newProcessors(options.Tools, options.Quick),
+		memories:   memory.NewPool(memory.NewBudget(int64(options.MemoryMiB) << 20)),
+		compilers:  make(chan struct{}, 1),
+	}, nil
 }
 
-// Load admits a module: inspects it, checks its exports and imports and, unless
-// Spec.Lazy is set, compiles it and starts one instance. It fails with an
+// Load admits a module: parses and meters it, checks its exports and imports and,
+// unless Spec.Lazy is set, compiles it and starts one instance. It fails with an
 // *AdmissionError, ErrClosed or, when ctx ends during the start, ErrCancelled.
-// Compiling cannot be interrupted; it takes about a second per MiB of a module
-// whose code is not in the cache.
 func (e *Engine) Load(ctx context.Context, spec Spec) (*Module, error) {
-	spec.Limits = spec.Limits.withDefaults()
-	info, err := admit(e.options.Contract, spec)
-	if err != nil {
-		return nil, err
+	spec = spec.withDefaults()
+	p, folder, fresh, err := e.prepare(spec.Wasm)
+	if err == nil {
+		err = admit(p.Info, e.options.Contract, spec)
 	}
-	m := newModule(e, spec, info)
+	if err != nil {
+		return nil, named(err, spec.Name)
+	}
+	m := newModule(e, spec, p, folder)
+	m.report.Prepared = fresh
 	if err := e.register(m); err != nil {
 		return nil, fmt.Errorf("load module %s: %w", spec.Name, err)
 	}
@@ -101,6 +132,14 @@ func (e *Engine) Load(ctx context.Context, spec Spec) (*Module, error) {
 		return nil, errors.Join(err, m.Close())
 	}
 	return m, nil
+}
+
+// named puts the module's name into an admission error.
+func named(err error, name string) error {
+	if refusal, ok := errors.AsType[*AdmissionError](err); ok {
+		refusal.Module = name
+	}
+	return err
 }
 
 func (e *Engine) register(m *Module) error {
@@ -125,15 +164,12 @@ func (e *Engine) forget(m *Module) {
 func (e *Engine) Close() error {
 	e.mu.Lock()
 	e.closed = true
-	modules := make([]*Module, 0, len(e.modules))
-	for m := range e.modules {
-		modules = append(modules, m)
-	}
+	modules := slices.Collect(maps.Keys(e.modules))
 	e.mu.Unlock()
 	var err error
 	for _, m := range modules {
 		err = errors.Join(err, m.Close())
 	}
 	e.loading.Wait()
-	return err
+	return errors.Join(err, e.memories.Close())
 }

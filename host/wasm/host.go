@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"time"
 
 	"github.com/tetratelabs/wazero/api"
 )
@@ -35,19 +36,36 @@ func hostFault(name string, fault any) *stopped {
 }
 
 // hostCall is the import that asks for an operation and answers the length of its
-// answer, which waits for hostRead. The guest is not entered meanwhile.
+// answer, which waits for hostRead. The guest is not entered meanwhile. A guest
+// whose call ends during an operation is told so and has a little fuel left.
 func hostCall(ctx context.Context, module api.Module, stack []uint64) {
 	c := callOf(ctx)
-	c.stopIfEnded()
+	c.account()
+	c.pause()
 	c.pending = c.operate(module.Memory(), stack)
-	c.stopIfEnded()
+	if err := c.ended(time.Now()); err != nil {
+		c.announce(err)
+	}
+	if !c.running {
+		c.stop(c.ended(time.Now()))
+	}
+	c.refill()
 	stack[0] = uint64(uint32(len(c.pending)))
+}
+
+// announce replaces the pending answer by the call's end.
+func (c *call) announce(err error) {
+	if !c.told {
+		c.told, c.toldAt = true, c.fuel
+	}
+	c.toldAt -= graceOperation
+	c.pending = c.module.engine.options.Refuse(err)
 }
 
 // operate answers one operation, or words why it is refused.
 func (c *call) operate(memory api.Memory, stack []uint64) []byte {
 	refuse := c.module.engine.options.Refuse
-	limits := c.module.spec.Limits
+	limits := &c.module.spec.Limits
 	c.asked++
 	nameLength, requestLength := uint32(stack[1]), uint32(stack[3])
 	switch {
@@ -62,6 +80,9 @@ func (c *call) operate(memory api.Memory, stack []uint64) []byte {
 	}
 	name := string(c.view(memory, uint32(stack[0]), nameLength, "an operation's name"))
 	request := append([]byte(nil), c.view(memory, uint32(stack[2]), requestLength, "an operation's request")...)
+	if c.told {
+		return nil // the answer is the call's end
+	}
 	answer := c.perform(name, request)
 	if len(answer) > limits.OperationBytes {
 		return refuse(&LimitError{What: "bytes of an operation's answer", Got: int64(len(answer)), Limit: int64(limits.OperationBytes), Knob: "OperationBytes"})
@@ -76,7 +97,9 @@ func (c *call) perform(name string, request []byte) []byte {
 			panic(hostFault(name, fault))
 		}
 	}()
-	return c.operations.Call(c.ctx, name, request)
+	ctx, done := c.operation(c.watch.left(time.Now()))
+	defer done()
+	return c.operations.Call(ctx, name, request)
 }
 
 // hostRead is the import that copies the pending answer to where the guest wants

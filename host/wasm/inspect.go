@@ -1,29 +1,14 @@
 package wasm
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
+
+	"github.com/plinthhost/plinth/host/wasm/binary"
 )
 
-// Limits of a module's form. They stop what would exhaust the compiler.
-const (
-	MaxModuleBytes = 16 << 20
-	maxBodyBytes   = 1 << 20
-	maxLocals      = 1024
-	maxTable       = 10_000
-	maxTypes       = 10_000
-	maxValues      = 1_000 // parameters or results of one type
-	maxFunctions   = 100_000
-	maxImports     = 1_000
-	maxExports     = 10_000
-	maxGlobals     = 10_000
-	maxElements    = 10_000
-	maxSegments    = 200_000
-	maxCustom      = 1_000
-	maxName        = 64 << 10
-)
+// MaxModuleBytes is the largest module.
+const MaxModuleBytes = 16 << 20
 
 // Kinds of an import or export.
 const (
@@ -45,10 +30,10 @@ type Info struct {
 	Start     bool // has a start function
 }
 
-// Import is one import. Type is like "(i32,i32)->(i64)".
+// Import is one import. Type is set for functions, like "(i32,i32)->(i64)".
 type Import struct {
-	Module, Name, Type string
-	Offset             int
+	Module, Name, Kind, Type string
+	Offset                   int
 }
 
 // Export is one export. Type is set for functions.
@@ -78,68 +63,43 @@ func (i Info) Export(name string) (Export, bool) {
 	return Export{}, false
 }
 
-// Section answers the data of the custom section of that name, nil when there is
-// none. Two of one name are an error: one of them would go unread.
-func (i Info) Section(name string) ([]byte, error) {
-	var found []byte
-	for _, custom := range i.Custom {
-		if custom.Name != name {
-			continue
-		}
-		if found != nil {
-			return nil, fmt.Errorf("the custom section %q is there twice", name)
-		}
-		found = custom.Data
-		if found == nil {
-			found = []byte{}
-		}
-	}
-	return found, nil
-}
-
-// Inspect reads a module's sections strictly, without compiling or running it.
-// The error is an *AdmissionError of stage parse. Code is measured, not decoded:
-// the compiler validates instructions.
+// Inspect reads a module strictly and completely, without compiling or running it.
+// The error is an *AdmissionError of stage parse.
 func Inspect(wasm []byte) (Info, error) {
-	info := Info{Size: len(wasm)}
 	if len(wasm) > MaxModuleBytes {
-		return info, &AdmissionError{
-			Stage: StageParse, Offset: -1,
-			Reason: fmt.Sprintf("the module has %d bytes, the limit is %d", len(wasm), MaxModuleBytes),
-			Fix:    "build it smaller: without debug information, with size optimisation",
-		}
+		return Info{}, tooLarge(len(wasm))
 	}
-	if err := header(wasm); err != nil {
-		return info, err
+	module, err := binary.Decode(wasm, formLimits())
+	if err != nil {
+		return Info{}, refusal(err)
 	}
-	p := parser{reader: reader{wasm: wasm, pos: 8, end: len(wasm)}, info: &info}
-	p.sections()
-	if p.err == nil {
-		p.resolve()
-	}
-	if p.err != nil {
-		return info, p.err
-	}
+	info := infoOf(module, len(wasm))
 	digest := sha256.Sum256(wasm)
 	info.Digest = hex.EncodeToString(digest[:])
 	return info, nil
 }
 
-func header(wasm []byte) error {
-	refusal := &AdmissionError{Stage: StageParse, Offset: 0}
-	switch {
-	case !bytes.HasPrefix(wasm, []byte("\x00asm")):
-		refusal.Reason = "this is not a WebAssembly module"
-		refusal.Fix = "give the .wasm file the compiler wrote, in binary form"
-	case len(wasm) < 8:
-		refusal.Reason, refusal.Offset = "the module ends within its header", len(wasm)
-	case bytes.Equal(wasm[4:8], []byte{0x0d, 0, 1, 0}):
-		refusal.Reason = "this is a component, only core modules are run"
-		refusal.Fix = "build for wasip1: tinygo -target=wasip1 -buildmode=c-shared, or the Rust target wasm32-wasip1"
-	case !bytes.Equal(wasm[4:8], []byte{1, 0, 0, 0}):
-		refusal.Reason, refusal.Offset = fmt.Sprintf("unknown binary version % x", wasm[4:8]), 4
-	default:
-		return nil
+func infoOf(module *binary.Module, size int) Info {
+	info := Info{Size: size, Functions: len(module.Functions), Start: module.Start != nil}
+	for _, entry := range module.Imports {
+		described := Import{Module: entry.Module, Name: entry.Name, Kind: entry.Kind.String(), Offset: entry.Offset}
+		if entry.Kind == binary.KindFunction {
+			described.Type = module.Types[entry.Type].String()
+		}
+		info.Imports = append(info.Imports, described)
 	}
-	return refusal
+	for _, export := range module.Exports {
+		described := Export{Name: export.Name, Kind: export.Kind.String()}
+		if export.Kind == binary.KindFunction {
+			described.Type = module.FunctionType(export.Index).String()
+		}
+		info.Exports = append(info.Exports, described)
+	}
+	for _, custom := range module.Customs {
+		info.Custom = append(info.Custom, Custom{Name: custom.Name, Data: custom.Data})
+	}
+	if memory, ok := module.Memory(); ok {
+		info.Memory = Memory{Min: memory.Min, Max: memory.Max}
+	}
+	return info
 }

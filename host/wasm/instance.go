@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"time"
 
-	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
+
+	"github.com/plinthhost/plinth/host/wasm/memory"
+	"github.com/plinthhost/plinth/host/wasm/meter"
 )
 
 // instance is one instance of a module, used by one call at a time. Its functions
@@ -15,61 +18,92 @@ import (
 type instance struct {
 	module  api.Module
 	memory  api.Memory
-	alloc   api.Function
-	free    api.Function // nil when it is not exported
-	entries map[string]api.Function
+	linear  *memory.Memory // what stands behind memory
+	counter api.MutableGlobal
+	globals []api.MutableGlobal // that restoring puts back, in the report's order
+	alloc   *function
+	free    *function // nil when it is not exported
+	renew   *function // nil when it is not exported
+	entries map[string]*function
 	stack   [2]uint64 // parameters and results
-	size    uint32    // of the memory when the instance was ready, in bytes
-	session string    // the one it serves, once used
-	used    bool
-	broken  bool // a call failed inside it: it must not be used again
+	running *function
+
+	session string // whom a sticky instance serves, once used
+	born    time.Time
+	calls   int
+	bytes   int64 // of the memory when it was last leased or idle
+	copied  bool  // it began from a snapshot, so its random state is not its own
+	broken  bool  // a call failed inside it: it must not be used again
 }
 
-// instantiate makes an instance and runs what has to run before its first call.
-func (m *Module) instantiate(c *call) (*instance, error) {
-	config := wazero.NewModuleConfig().WithName("").WithStartFunctions()
-	module, err := m.program.runtime.InstantiateModule(c.guest, m.program.compiled, config)
-	if err != nil {
-		return nil, c.failure(err)
-	}
-	contract := m.engine.options.Contract
+// bind resolves what calls need of a module's instance.
+func (m *Module) bind(module api.Module, linear *memory.Memory) (*instance, error) {
+	contract := &m.engine.options.Contract
 	i := &instance{
-		module: module, memory: module.Memory(),
-		alloc: module.ExportedFunction(contract.Alloc), free: module.ExportedFunction(contract.Free),
-		entries: make(map[string]api.Function, len(m.spec.Entries)),
+		module: module, memory: module.Memory(), linear: linear, born: time.Now(),
+		alloc: resolve(module, contract.Alloc), free: resolve(module, contract.Free), renew: resolve(module, contract.Reseed),
+		entries: make(map[string]*function, len(m.spec.Entries)),
 	}
 	for _, entry := range m.spec.Entries {
-		i.entries[entry] = module.ExportedFunction(entry)
+		i.entries[entry] = resolve(module, entry)
 	}
-	if err := m.initialize(c, i); err != nil {
-		return nil, errors.Join(err, i.close())
+	var err error
+	if i.counter, err = mutable(module, meter.Counter); err != nil {
+		return nil, err
 	}
-	i.size = i.memory.Size()
+	for _, name := range m.prepared.Globals {
+		global, err := mutable(module, name)
+		if err != nil {
+			return nil, err
+		}
+		i.globals = append(i.globals, global)
+	}
 	return i, nil
 }
 
-func (m *Module) initialize(c *call, i *instance) error {
-	if start := i.module.ExportedFunction(exportInitialize); start != nil {
-		if err := i.invoke(c, start, nil); err != nil {
-			return fmt.Errorf("%s: %w", exportInitialize, err)
+func mutable(module api.Module, name string) (api.MutableGlobal, error) {
+	global, ok := module.ExportedGlobal(name).(api.MutableGlobal)
+	if !ok {
+		return nil, fmt.Errorf("the metered module has no mutable global %q", name)
+	}
+	return global, nil
+}
+
+// initialize runs what must run before the first call.
+func (i *instance) initialize(c *call) error {
+	contract, spec := &c.module.engine.options.Contract, &c.module.spec
+	for _, first := range [][2]string{{meter.Start, "start function"}, {exportInitialize, exportInitialize}} {
+		if start := resolve(i.module, first[0]); start != nil {
+			if err := i.invoke(c, start, nil); err != nil {
+				return fmt.Errorf("%s: %w", first[1], err)
+			}
 		}
 	}
-	entry := i.module.ExportedFunction(m.engine.options.Contract.Init)
-	if entry == nil || m.spec.Init == nil {
+	entry := resolve(i.module, contract.Init)
+	if entry == nil || spec.Init == nil {
 		return nil
 	}
-	answer, err := i.exchange(c, entry, m.spec.Init)
-	if err == nil && m.spec.CheckInit != nil {
-		err = m.spec.CheckInit(answer)
+	answer, err := i.exchange(c, entry, spec.Init)
+	if err == nil && spec.CheckInit != nil {
+		err = spec.CheckInit(answer)
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", m.engine.options.Contract.Init, err)
+		return fmt.Errorf("%s: %w", contract.Init, err)
 	}
 	return nil
 }
 
+// reseed lets a guest that began from a snapshot take new randomness.
+func (i *instance) reseed(c *call) error {
+	if !i.copied || i.renew == nil {
+		return nil
+	}
+	i.copied = false
+	return i.invoke(c, i.renew, nil)
+}
+
 // exchange calls an entry with a message and answers a copy of its answer.
-func (i *instance) exchange(c *call, entry api.Function, input []byte) ([]byte, error) {
+func (i *instance) exchange(c *call, entry *function, input []byte) ([]byte, error) {
 	at, err := i.put(c, input)
 	if err != nil {
 		return nil, err
@@ -100,8 +134,9 @@ func (i *instance) put(c *call, input []byte) (uint32, error) {
 	return at, nil
 }
 
-// get copies the answer that a result points to, and gives its room back. An
-// answer counts even when giving back fails; then the instance is broken.
+// get copies the answer that a result points to, and gives its room back unless
+// the instance is put back anyway. An answer counts even when giving back fails;
+// then the instance is broken.
 func (i *instance) get(c *call, result uint64) ([]byte, error) {
 	at, length := uint32(result>>32), uint32(result&math.MaxUint32)
 	if length == 0 {
@@ -115,7 +150,7 @@ func (i *instance) get(c *call, result uint64) ([]byte, error) {
 		return nil, i.invalid("%d bytes at %d lie outside of the memory of %d", length, at, i.memory.Size())
 	}
 	answer := append([]byte(nil), view...)
-	if i.free != nil {
+	if i.free != nil && c.module.isolation == Sticky {
 		i.stack = [2]uint64{uint64(at), uint64(length)}
 		if err := i.invoke(c, i.free, i.stack[:]); err != nil {
 			c.module.logger.Debug("giving an answer's room back failed", "error", err)
@@ -130,15 +165,16 @@ func (i *instance) invalid(format string, args ...any) error {
 }
 
 // invoke runs a guest function until it returns, traps or is stopped.
-func (i *instance) invoke(c *call, function api.Function, stack []uint64) error {
-	err := endOf(c.ctx)
-	if err == nil {
-		if err = function.CallWithStack(c.guest, stack); err != nil {
-			err = c.failure(err)
-		}
+func (i *instance) invoke(c *call, guest *function, stack []uint64) error {
+	i.running = guest
+	err := guest.CallWithStack(c.guest, stack)
+	if err != nil {
+		err = c.failure(err)
 	}
 	i.broken = i.broken || err != nil
 	return err
 }
 
-func (i *instance) close() error { return i.module.Close(context.Background()) }
+func (i *instance) close() error {
+	return errors.Join(i.module.Close(context.Background()), i.linear.Close())
+}

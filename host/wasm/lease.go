@@ -6,70 +6,119 @@ import (
 	"time"
 )
 
-// maxGrowth is by how much an instance's memory may grow past its size at the
-// start before it is not used again: memory never shrinks.
+// maxGrowth is by how much a sticky instance's memory may grow past its size at the
+// start before it is not used again.
 const maxGrowth = 8 << 20
 
 // lease answers an instance for one call of a session, started when none is idle.
-// An untrusted instance serves one session only: until calls are isolated from
-// each other, what it remembers stays with that session.
-func (m *Module) lease(ctx context.Context, session string, wait time.Duration) (*instance, error) {
+func (m *Module) lease(ctx context.Context, session string, lane Lane) (*instance, error) {
 	if err := endOf(ctx); err != nil {
 		return nil, err
 	}
 	if err := m.ready(ctx); err != nil {
 		return nil, err
 	}
-	if err := m.pool.enter(ctx, wait); err != nil {
+	if err := m.pool.enter(ctx, session, m.spec.Limits.Wait); err != nil {
 		return nil, err
-	}
-	if m.spec.Trusted {
-		session = ""
 	}
 	leased, evicted := m.pool.take(session)
-	if leased != nil {
-		leased.session = session
-		return leased, nil
+	m.discard(evicted...)
+	if leased != nil && m.worn(leased) {
+		m.pool.replace(leased)
+		m.discard(leased)
+		leased = nil
 	}
-	if evicted != nil {
-		m.discard(evicted)
-	}
-	leased, err := m.start(ctx)
-	if err != nil {
-		m.pool.leave(nil)
-		return nil, err
+	if leased == nil {
+		var err error
+		if leased, err = m.start(ctx, session, lane); err != nil {
+			m.pool.leave(session, nil, false)
+			return nil, err
+		}
 	}
 	leased.session = session
 	return leased, nil
 }
 
-// release gives a leased instance back, or discards it when its last call failed
-// or its memory grew too much.
-func (m *Module) release(leased *instance) {
-	if leased.broken || leased.memory.Size() > leased.size+maxGrowth {
+// worn says whether a sticky instance has served long enough.
+func (m *Module) worn(i *instance) bool {
+	return m.isolation == Sticky && (i.calls >= m.spec.Limits.StickyCalls || time.Since(i.born) >= m.spec.Limits.StickyAge)
+}
+
+// release gives a leased instance back, ready for the next call, or discards it.
+func (m *Module) release(leased *instance, session string) {
+	keep := !leased.broken && m.reusable(leased)
+	if !keep {
 		m.discard(leased)
-		leased = nil
 	}
-	m.pool.leave(leased)
+	m.pool.leave(session, leased, keep)
 }
 
-func (m *Module) discard(i *instance) {
-	if err := i.close(); err != nil {
-		m.logger.Warn("closing an instance failed", "error", err)
+// reusable makes an instance fit for another call, or says that it cannot be.
+func (m *Module) reusable(i *instance) bool {
+	switch m.isolation {
+	case Sticky:
+		return int64(i.memory.Size()) <= m.snapshot.bytes+maxGrowth
+	case Restore:
+		return m.restore(i)
+	}
+	return false
+}
+
+func (m *Module) discard(instances ...*instance) {
+	for _, i := range instances {
+		if err := i.close(); err != nil {
+			m.logger.Warn("closing an instance failed", "error", err)
+		}
 	}
 }
 
-// start makes an instance: start function, _initialize and the init entry run
-// under Limits.Start.
-func (m *Module) start(ctx context.Context) (*instance, error) {
-	c, cancel := m.newCall(ctx, m.spec.Limits.Start, Request{})
-	defer cancel()
-	started, err := m.instantiate(c)
-	c.log.flush()
-	switch {
-	case err == nil:
-		return started, nil
-	case errors.Is(err, ErrCancelled):
+// start makes an instance: from the snapshot where there is one, else from the
+// beginning.
+func (m *Module) start(ctx context.Context, session string, lane Lane) (*instance, error) {
+	m.founding.Lock()
+	first := m.snapshot == nil
+	if !first {
+		m.founding.Unlock()
+		if m.snapshot.image != nil {
+			return m.again(ctx)
+		}
+		return m.begin(ctx, session, lane)
+	}
+	defer m.founding.Unlock() // others wait for the first
+	began := time.Now()
+	i, err := m.begin(ctx, session, lane)
+	if err != nil {
+		return nil, err
+	}
+	if m.snapshot, err = m.take(i); err != nil {
+		return nil, errors.Join(err, i.close())
+	}
+	m.note(func(r *Report) { r.Start, r.ImageBytes = time.Since(began), m.snapshot.bytes })
+	m.pool.settle(m.snapshot.bytes)
+	i.bytes = m.snapshot.bytes
+	return i, nil
+}
+
+// begin makes an instance from nothing: its start function, _initialize and the
+// init entry run under Limits.Start.
+func (m *Module) begin(ctx context.Context, session string, lane Lane) (*instance, error) {
+	i, err := m.instantiate(ctx)
+	if err != nil {
+		return nil, err
+	}
+	contract := &m.engine.options.Contract
+	c := m.newCall(ctx, Request{Entry: contract.Init, Input: m.spec.Init, Deadline: m.spec.Limits.Start, Session: session, Lane: lane})
+	err = m.prepared.fill(i)
+	if err == nil {
+		err = c.on(i, func() error { return i.initialize(c) })
+		c.log.flush()
+	}
+	if err == nil {
+		i.bytes = int64(i.memory.Size())
+		return i, nil
+	}
+	err = errors.Join(err, i.close())
+	if errors.Is(err, ErrCancelled) || errors.Is(err, ErrBusy) {
 		return nil, err
 	}
 	refusal := &AdmissionError{Module: m.spec.Name, Stage: StageStart, Offset: -1, Reason: "an instance does not start", Err: err}

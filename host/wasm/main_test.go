@@ -2,6 +2,7 @@ package wasm_test
 
 import (
 	"context"
+	"os"
 	"sync"
 	"testing"
 
@@ -12,18 +13,26 @@ import (
 	"github.com/plinthhost/plinth/host/wasm/wasmtest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// compilerVariable makes this test binary the child that compiles.
+const compilerVariable = "PLINTH_TEST_COMPILER"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(compilerVariable) != "" {
+		os.Exit(wasm.Compile(os.Stdin, os.Stdout))
+	}
+	goleak.VerifyTestMain(m)
+}
 
 func contract() wasm.Contract {
 	return wasm.Contract{
-		Marker: wasmtest.Marker, Alloc: wasmtest.Alloc, Free: wasmtest.Free, Init: wasmtest.Init,
+		Marker: wasmtest.Marker, Alloc: wasmtest.Alloc, Free: wasmtest.Free, Init: wasmtest.Init, Reseed: wasmtest.Reseed,
 		Module: wasmtest.Host, Call: wasmtest.Ask, Read: wasmtest.Read,
 	}
 }
 
 func options() wasm.Options {
 	return wasm.Options{
-		Contract: contract(), Logger: hclog.NewNullLogger(),
+		Contract: contract(), Logger: hclog.NewNullLogger(), Tools: 4,
 		Refuse: func(err error) []byte { return []byte(wasm.Kind(err) + ": " + err.Error()) },
 	}
 }

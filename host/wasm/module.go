@@ -5,52 +5,89 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 )
 
 // Module is an admitted module with its instances. It is safe for concurrent use.
 type Module struct {
-	engine *Engine
-	spec   Spec
-	info   Info
-	logger hclog.Logger
-	pool   *pool
+	engine    *Engine
+	spec      Spec
+	prepared  *prepared
+	folder    string // of the cache, "" without one
+	isolation Isolation
+	logger    hclog.Logger
+	pool      *pool
 
 	compiling sync.Once
 	compiled  chan struct{} // closed once program or refusal is set
 	program   *program
 	refusal   error
 
+	founding sync.Mutex // held while the first instance starts
+	snapshot *snapshot  // nil until then
+
 	mu      sync.Mutex
+	report  Report
 	closed  bool
 	work    sync.WaitGroup // calls and the compilation
 	closing sync.Once
 	failed  error // of closing
 }
 
-func newModule(e *Engine, spec Spec, info Info) *Module {
-	return &Module{
-		engine: e, spec: spec, info: info,
+func newModule(e *Engine, spec Spec, p *prepared, folder string) *Module {
+	m := &Module{
+		engine: e, spec: spec, prepared: p, folder: folder,
 		logger:   e.options.Logger.Named(spec.Name),
-		pool:     newPool(spec.Limits.Instances),
 		compiled: make(chan struct{}),
 	}
+	m.isolation = spec.Isolation
+	m.report = Report{Info: p.Info, Asked: spec.Isolation, Limits: spec.Limits, Parse: p.Parse, Meter: p.Meter, MeteredBytes: len(p.Wasm)}
+	if p.Fixed != "" && m.isolation == Restore {
+		m.isolation, m.report.Why = Fresh, p.Fixed
+	}
+	m.report.Isolation = m.isolation
+	m.pool = newPool(spec.Limits, m.isolation == Sticky)
+	return m
+}
+
+// Report says how a module was admitted, for people and tools.
+type Report struct {
+	Info      Info
+	Limits    Limits    // with the defaults filled in
+	Asked     Isolation // in Spec
+	Isolation Isolation // in force
+	Why       string    // it is not what was asked for
+
+	MeteredBytes int           // of the module that runs
+	Prepared     bool          // parsed and metered by this load, not by an earlier one
+	Parse        time.Duration // of whoever did it
+	Meter        time.Duration
+	Compile      time.Duration // of this load: next to nothing from the cache
+	Start        time.Duration // of the first instance
+	ImageBytes   int64         // of its memory after initialisation
+}
+
+// Report answers what is known by now: compiling and starting come with Load, or
+// with the first call of a lazy module.
+func (m *Module) Report() Report {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.report
+}
+
+func (m *Module) note(note func(r *Report)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	note(&m.report)
 }
 
 // Name is Spec.Name.
 func (m *Module) Name() string { return m.spec.Name }
 
 // Info is what Inspect found in the module.
-func (m *Module) Info() Info { return m.info }
-
-// Stats counts a module's instances.
-type Stats struct {
-	Started   int // since Load
-	Discarded int // after a fault, for their size, or to make room for another session
-	Idle      int
-	Leased    int
-}
+func (m *Module) Info() Info { return m.prepared.Info }
 
 // Stats answers the counts at this moment.
 func (m *Module) Stats() Stats { return m.pool.snapshot() }
@@ -73,21 +110,21 @@ func (m *Module) prove(ctx context.Context) error {
 		return fmt.Errorf("load module %s: %w", m.spec.Name, err)
 	}
 	defer m.work.Done()
-	leased, err := m.lease(ctx, "", m.spec.Limits.Deadline)
+	leased, err := m.lease(ctx, "", LaneTool)
 	if err != nil {
 		return err
 	}
-	m.release(leased)
+	m.release(leased, "")
 	return nil
 }
 
-// ready waits until the module is compiled; the first to wait starts it. The
-// compiler cannot be interrupted, so it runs on, for others, when ctx ends.
+// ready waits until the module is compiled; the first to wait starts it. It runs on,
+// for others, when ctx ends.
 func (m *Module) ready(ctx context.Context) error {
 	m.compiling.Do(func() {
 		m.work.Go(func() {
 			defer close(m.compiled)
-			program, err := m.compile()
+			program, err := m.compile(context.WithoutCancel(ctx))
 			if err != nil {
 				m.refusal = &AdmissionError{
 					Module: m.spec.Name, Stage: StageCompile, Offset: -1, Reason: "the compiler refused it", Err: err,
@@ -113,6 +150,9 @@ func (m *Module) Close() error {
 	m.closing.Do(func() {
 		m.work.Wait()
 		m.failed = m.pool.close()
+		if m.snapshot != nil {
+			m.failed = errors.Join(m.failed, m.snapshot.close())
+		}
 		if m.program != nil {
 			m.failed = errors.Join(m.failed, m.program.close())
 		}

@@ -35,8 +35,8 @@ func (g gate) Call(context.Context, string, []byte) []byte {
 	return nil
 }
 
-func TestSessionsDoNotShareAnInstance(t *testing.T) {
-	module := load(t, wasm.Spec{Limits: wasm.Limits{Instances: 2}})
+func TestAStickyInstanceServesOneSession(t *testing.T) {
+	module := load(t, wasm.Spec{Isolation: wasm.Sticky, Limits: wasm.Limits{Instances: 2}})
 	count := func(session string) string {
 		return mustCall(t, module, wasm.Request{Entry: "count", Session: session})
 	}
@@ -51,23 +51,34 @@ func TestSessionsDoNotShareAnInstance(t *testing.T) {
 }
 
 func TestTheFirstInstanceIsForAnySession(t *testing.T) {
-	module := load(t, wasm.Spec{})
+	module := load(t, wasm.Spec{Isolation: wasm.Sticky})
 	mustCall(t, module, wasm.Request{Entry: "count", Session: "a"})
 	if diff := cmp.Diff(wasm.Stats{Started: 1, Idle: 1}, module.Stats()); diff != "" {
 		t.Error(diff)
 	}
 }
 
-func TestTrustedModulesShareInstances(t *testing.T) {
-	module := load(t, wasm.Spec{Trusted: true})
-	mustCall(t, module, wasm.Request{Entry: "count", Session: "a"})
-	if got := mustCall(t, module, wasm.Request{Entry: "count", Session: "b"}); got != "\x02" {
-		t.Errorf("got %q", got)
+func TestAStickyInstanceIsReplaced(t *testing.T) {
+	for name, limits := range map[string]wasm.Limits{
+		"after its calls": {StickyCalls: 2},
+		"for its age":     {StickyAge: time.Nanosecond},
+	} {
+		module := load(t, wasm.Spec{Isolation: wasm.Sticky, Limits: limits})
+		var got string
+		for range 3 {
+			got += mustCall(t, module, wasm.Request{Entry: "count"})
+		}
+		if want := map[string]string{"after its calls": "\x01\x02\x01", "for its age": "\x01\x01\x01"}[name]; got != want {
+			t.Errorf("%s: counts %q, want %q", name, got, want)
+		}
+		if stats := module.Stats(); stats.Started-stats.Discarded != 1 || stats.Idle != 1 {
+			t.Errorf("%s: %+v", name, stats)
+		}
 	}
 }
 
 func TestBusy(t *testing.T) {
-	module := waiter(t, wasm.Spec{Limits: wasm.Limits{Instances: 1}})
+	module := waiter(t, wasm.Spec{Limits: wasm.Limits{Instances: 1, Wait: 10 * time.Millisecond}})
 	gate := newGate()
 	var group sync.WaitGroup
 	group.Go(func() {
@@ -76,11 +87,11 @@ func TestBusy(t *testing.T) {
 		}
 	})
 	<-gate.begun
-	_, err := call(t, module, wasm.Request{Entry: "wait", Deadline: 10 * time.Millisecond})
+	_, err := call(t, module, wasm.Request{Entry: "wait"})
 	if !errors.Is(err, wasm.ErrBusy) || wasm.Kind(err) != wasm.KindBusy {
 		t.Errorf("got %v", err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Nanosecond)
 	defer cancel()
 	if _, err := module.Call(ctx, wasm.Request{Entry: "wait"}); !errors.Is(err, wasm.ErrDeadline) {
 		t.Errorf("a caller out of time: %v", err)

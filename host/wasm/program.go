@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
+	"time"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
+
+	"github.com/plinthhost/plinth/host/wasm/meter"
 )
 
 // program is a compiled module with the runtime that is its own: memory limit and
@@ -19,28 +21,43 @@ type program struct {
 	compiled wazero.CompiledModule
 }
 
-// compile makes the program, a second time without what the cache holds when that
-// is damaged.
-func (m *Module) compile() (*program, error) {
-	folder := m.engine.cacheFolder(m.info)
-	p, err := m.build(folder)
-	if err == nil || folder == "" {
-		return p, err
+// compile makes the program of the prepared module, a second time without what the
+// cache holds when that is damaged.
+func (m *Module) compile(ctx context.Context) (*program, error) {
+	began := time.Now()
+	if m.outside() {
+		if err := m.compileOutside(ctx); err != nil {
+			return nil, err
+		}
 	}
-	if removed := os.RemoveAll(folder); removed != nil {
-		return nil, errors.Join(err, fmt.Errorf("drop the cached code: %w", removed))
+	p, err := m.build()
+	if err != nil && m.folder != "" {
+		p, err = m.compileAnew(ctx, err)
 	}
-	p, again := m.build(folder)
-	if again != nil {
-		return nil, again
-	}
-	m.logger.Warn("the cached code was damaged, the module was compiled anew", "folder", folder, "error", err)
-	return p, nil
+	m.note(func(r *Report) { r.Compile = time.Since(began) })
+	return p, err
 }
 
-// build compiles through the cache folder, if there is one. A panic of the
+// compileAnew drops the cached machine code, which cause says is of no use.
+func (m *Module) compileAnew(ctx context.Context, cause error) (*program, error) {
+	if err := dropCode(m.folder); err != nil {
+		return nil, errors.Join(cause, err)
+	}
+	if m.outside() {
+		if err := m.compileOutside(ctx); err != nil {
+			return nil, err
+		}
+	}
+	p, err := m.build()
+	if err == nil {
+		m.logger.Warn("the cached code was damaged, the module was compiled anew", "folder", m.folder, "error", cause)
+	}
+	return p, err
+}
+
+// build compiles, or takes the machine code from the cache folder. A panic of the
 // compiler is the module's fault.
-func (m *Module) build(folder string) (p *program, err error) {
+func (m *Module) build() (p *program, err error) {
 	p = new(program)
 	defer func() {
 		if fault := recover(); fault != nil {
@@ -51,13 +68,9 @@ func (m *Module) build(folder string) (p *program, err error) {
 			p = nil
 		}
 	}()
-	config := wazero.NewRuntimeConfigCompiler().
-		WithCoreFeatures(features()).
-		WithMemoryLimitPages(m.spec.Limits.pages()).
-		WithCloseOnContextDone(!m.spec.Trusted).
-		WithDebugInfoEnabled(false)
-	if folder != "" {
-		if p.cache, err = wazero.NewCompilationCacheWithDir(folder); err != nil {
+	config := runtimeConfig(m.spec.Limits.pages())
+	if m.folder != "" {
+		if p.cache, err = wazero.NewCompilationCacheWithDir(m.folder); err != nil {
 			return p, fmt.Errorf("open the compilation cache: %w", err)
 		}
 		config = config.WithCompilationCache(p.cache)
@@ -67,21 +80,15 @@ func (m *Module) build(folder string) (p *program, err error) {
 	if err := m.offer(ctx, p.runtime); err != nil {
 		return p, err
 	}
-	p.compiled, err = p.runtime.CompileModule(ctx, m.spec.Wasm)
+	p.compiled, err = p.runtime.CompileModule(ctx, m.prepared.Wasm)
 	return p, err
-}
-
-// features are WebAssembly 2.0 without reference types, whose table.grow is
-// bounded by nothing but the table's own declaration.
-func features() api.CoreFeatures {
-	return api.CoreFeaturesV2.SetEnabled(api.CoreFeatureReferenceTypes, false)
 }
 
 // offer instantiates, in the runtime, the host functions the module imports.
 func (m *Module) offer(ctx context.Context, runtime wazero.Runtime) error {
 	builders := make(map[string]wazero.HostModuleBuilder)
 	served := make(map[[2]string]bool)
-	for _, entry := range m.info.Imports {
+	for _, entry := range m.prepared.Info.Imports {
 		key := [2]string{entry.Module, entry.Name}
 		if served[key] {
 			continue // Go imports fd_write twice
@@ -94,6 +101,8 @@ func (m *Module) offer(ctx context.Context, runtime wazero.Runtime) error {
 		builders[entry.Module].NewFunctionBuilder().
 			WithGoModuleFunction(guarded(entry.Name, m.serve(entry)), params, results).Export(entry.Name)
 	}
+	builders[meter.Module] = runtime.NewHostModuleBuilder(meter.Module).NewFunctionBuilder().
+		WithGoFunction(api.GoFunc(yield), nil, nil).Export(meter.Yield)
 	for name, builder := range builders {
 		if _, err := builder.Instantiate(ctx); err != nil {
 			return fmt.Errorf("offer %s: %w", name, err)

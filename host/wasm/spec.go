@@ -14,11 +14,11 @@ type Spec struct {
 	Limits  Limits
 	// Pure refuses a module that imports host operations.
 	Pure bool
-	// Trusted is for modules that ship inside the program and were reviewed with
-	// it: their code has no interruption points, which makes it three to sixteen
-	// times faster, and sessions share their instances. A loop in such a module
-	// stops the whole process. Never set it for anything else.
-	Trusted bool
+	// Builtin is for modules that ship inside the program: they are compiled in this
+	// process. All others are compiled by Options.Compiler.
+	Builtin bool
+	// Isolation is what keeps calls apart; "" is Restore.
+	Isolation Isolation
 	// Lazy leaves compiling to the first call, which then waits for it.
 	Lazy bool
 	// Init is the message for the contract's init entry, called on every new
@@ -28,29 +28,62 @@ type Spec struct {
 	CheckInit func(answer []byte) error
 }
 
+func (s Spec) withDefaults() Spec {
+	s.Limits = s.Limits.withDefaults()
+	if s.Isolation == "" {
+		s.Isolation = Restore
+	}
+	return s
+}
+
+// Isolation is what keeps the calls of a module apart.
+type Isolation string
+
+// Isolations. A module that restoring cannot put back has Fresh instead, which
+// Module.Report says.
+const (
+	// Restore puts memory and globals back to how they were after initialisation.
+	Restore Isolation = "restore"
+	// Fresh starts a new instance for every call.
+	Fresh Isolation = "fresh"
+	// Sticky keeps an instance per session, with what its calls left in it.
+	Sticky Isolation = "sticky"
+)
+
 // Limits bound a module. Zero fields take the default.
 type Limits struct {
 	MemoryMiB      int           // per instance; 32, at most 2048
-	Instances      int           // alive at a time; 4
+	Instances      int           // that run or wait to run, at a time; 4
+	PoolMiB        int           // memory of the instances in use; 256
 	Deadline       time.Duration // of a call that sets none; 10 s
+	Wait           time.Duration // for an instance, and for a processor; 10 s
 	Start          time.Duration // of starting an instance; 2 s
+	Fuel           int64         // of a call; none
+	StackKiB       int           // of a call; 1024, held to within the stack one quantum can fill
 	InputBytes     int           // of a call; 16 MiB
 	OutputBytes    int           // of a call; 16 MiB
 	LogBytes       int           // of a call, then dropped with one notice; 64 KiB
 	Operations     int           // of a call; 1,000
 	OperationBytes int           // of an operation's request, and of its answer; 16 MiB
+	StickyCalls    int           // that a sticky instance serves; 1,000
+	StickyAge      time.Duration // that a sticky instance lives; 1 h
 }
 
 func (l Limits) withDefaults() Limits {
 	set(&l.MemoryMiB, 32)
 	set(&l.Instances, 4)
+	set(&l.PoolMiB, 256)
 	set(&l.Deadline, 10*time.Second)
+	set(&l.Wait, 10*time.Second)
 	set(&l.Start, 2*time.Second)
+	set(&l.StackKiB, 1024)
 	set(&l.InputBytes, 16<<20)
 	set(&l.OutputBytes, 16<<20)
 	set(&l.LogBytes, 64<<10)
 	set(&l.Operations, 1000)
 	set(&l.OperationBytes, 16<<20)
+	set(&l.StickyCalls, 1000)
+	set(&l.StickyAge, time.Hour)
 	l.MemoryMiB = min(l.MemoryMiB, 2048)
 	return l
 }

@@ -65,7 +65,7 @@ func TestFailuresOfTheStart(t *testing.T) {
 	}{
 		{"trap", function("_initialize", Unreachable), nil, "an instance does not start: _initialize: trap in _initialize: unreachable", nil},
 		{"endless initialize", function("_initialize", Loop, Br(0), End), nil, "does not start within 30ms: _initialize: deadline passed", wasm.ErrDeadline},
-		{"endless start function", endless, nil, "does not start within 30ms: deadline passed", wasm.ErrDeadline},
+		{"endless start function", endless, nil, "does not start within 30ms: start function: deadline passed", wasm.ErrDeadline},
 		{"refusal", initial(), func([]byte) error { return reason }, "test_init: the key weather-key is missing", reason},
 		{"operations", asking, func(answer []byte) error { return errors.New(string(answer)) },
 			"test_init: unavailable: host operations are not offered here", nil},

@@ -3,7 +3,6 @@ package wasm
 import (
 	"context"
 	"runtime"
-	"time"
 
 	"github.com/tetratelabs/wazero/api"
 )
@@ -128,9 +127,9 @@ const (
 func (c *call) now(clock uint32) (uint64, bool) {
 	switch clock {
 	case clockRealtime:
-		return uint64(time.Now().UnixNano()), true
+		return uint64(c.ambient.Realtime().UnixNano()), true
 	case clockMonotonic:
-		return uint64(time.Since(c.module.engine.started)), true
+		return uint64(c.ambient.Monotonic()), true
 	}
 	return 0, false
 }

@@ -84,16 +84,26 @@ func (s subscription) appendEvent(events []byte) []byte {
 	return append(events, make([]byte, eventBytes-11)...)
 }
 
-// sleep waits, or stops the guest when its call ends first.
+// sleep waits without a processor, or stops the guest when its call ends first.
 func (c *call) sleep(wait time.Duration) {
-	if wait <= 0 {
+	if wait <= 0 || !c.ambient.Sleep(wait) {
 		return
 	}
-	timer := time.NewTimer(wait)
+	left := c.watch.left(time.Now())
+	c.processor.release()
+	c.running = false
+	timer := time.NewTimer(min(wait, left))
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-	case <-c.ctx.Done():
-		c.stopIfEnded()
+	case <-c.parent.Done():
 	}
+	err := c.ended(time.Now())
+	if err == nil {
+		if err = c.processor.acquire(c.parent, c.session, forEver); err == nil {
+			c.running = true
+			return
+		}
+	}
+	c.stop(err)
 }

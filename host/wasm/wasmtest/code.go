@@ -5,7 +5,12 @@ import "strings"
 // Instructions without operands in the code, and openers of blocks.
 const (
 	Unreachable = "\x00"
+	Block       = "\x02\x40" // no result
 	Loop        = "\x03\x40" // no result
+	If          = "\x04\x40" // no result
+	IfI32       = "\x04\x7f" // leaves one i32
+	Else        = "\x05"
+	Return      = "\x0f"
 	End         = "\x0b"
 	Drop        = "\x1a"
 	Size        = "\x3f\x00" // memory.size
@@ -21,6 +26,14 @@ const (
 	Load8       = "\x2d\x00\x00"
 	Store8      = "\x3a\x00\x00"
 	Store       = "\x36\x02\x00"
+	Load        = "\x28\x02\x00"
+	Copy        = "\xfc\x0a\x00\x00" // memory.copy: to, from, length
+	Fill        = "\xfc\x0b\x00"     // memory.fill: to, value, length
+	TableFill   = "\xfc\x11\x00"     // of table 0: from, value, length
+	NullFunc    = "\xd0\x70"         // ref.null func
+	LessS       = "\x48"
+	GreaterU    = "\x4b"
+	DivS        = "\x6d"
 )
 
 // Const is i32.const.
@@ -44,11 +57,26 @@ func SetGlobal(global uint32) string { return "\x24" + string(leb(global)) }
 // Call is call.
 func Call(function uint32) string { return "\x10" + string(leb(function)) }
 
+// CallIndirect calls through table 0 a function of a type, which Module.Type
+// numbers.
+func CallIndirect(kind uint32) string { return "\x11" + string(leb(kind)) + "\x00" }
+
+// TableGrow is table.grow of table 0.
+func TableGrow() string { return "\xfc\x0f\x00" }
+
+// TableSet is table.set of table 0.
+func TableSet() string { return "\x26\x00" }
+
 // Br is br.
 func Br(depth uint32) string { return "\x0c" + string(leb(depth)) }
 
 // BrIf is br_if.
 func BrIf(depth uint32) string { return "\x0d" + string(leb(depth)) }
+
+// BrTable is br_table to as many labels of depth 0, and 0 by default.
+func BrTable(targets int) string {
+	return "\x0e" + string(leb(uint32(targets))) + strings.Repeat("\x00", targets+1)
+}
 
 // Code joins instructions.
 func Code(code ...string) string { return strings.Join(code, "") }

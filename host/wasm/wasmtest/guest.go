@@ -6,6 +6,7 @@ const (
 	Alloc  = "test_alloc"
 	Free   = "test_free"
 	Init   = "test_init"
+	Reseed = "test_reseed"
 	Host   = "test"
 	Ask    = "host_call"
 	Read   = "host_read"

@@ -23,6 +23,7 @@ type Module struct {
 	table     []byte
 	globals   [][]byte
 	exports   [][]byte
+	elements  [][]byte
 	start     []byte
 	data      [][]byte
 	custom    [][]byte
@@ -39,6 +40,9 @@ func (m *Module) Import(module, name string, params, results []byte) uint32 {
 	m.imports = append(m.imports, append(entry, leb(m.signature(params, results))...))
 	return uint32(len(m.imports) - 1)
 }
+
+// Next is the index that the next function will have.
+func (m *Module) Next() uint32 { return uint32(len(m.imports) + len(m.functions)) }
 
 // Func defines a function and answers its index. A non-empty name exports it.
 // The final end is added.
@@ -73,6 +77,19 @@ func (m *Module) Memory(least, most uint32) {
 
 // Table defines a function table.
 func (m *Module) Table(least, most uint32) { m.table = append([]byte{0x70}, limits(least, most)...) }
+
+// Elements puts functions into the table at its start.
+func (m *Module) Elements(at int32, functions ...uint32) {
+	segment := append(append([]byte{0}, Const(at)...), 0x0b)
+	segment = append(segment, leb(uint32(len(functions)))...)
+	for _, function := range functions {
+		segment = append(segment, leb(function)...)
+	}
+	m.elements = append(m.elements, segment)
+}
+
+// Type answers the number of a function type.
+func (m *Module) Type(params, results []byte) uint32 { return m.signature(params, results) }
 
 // Global defines a mutable i32 and answers its index.
 func (m *Module) Global(value int32) uint32 {
@@ -122,6 +139,7 @@ func (m *Module) Bytes() []byte {
 	if m.start != nil {
 		wasm = append(wasm, Section(8, m.start)...)
 	}
+	vectors(9, m.elements)
 	vectors(10, m.bodies)
 	vectors(11, m.data)
 	for _, custom := range m.custom {

@@ -1,0 +1,66 @@
+package wasm
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	mathrand "math/rand/v2"
+	"time"
+)
+
+// Ambient is what a guest reads of the world without asking for it: clocks and
+// randomness. A recorder stands behind it to make a call repeatable. It is used
+// on the call's goroutine.
+type Ambient interface {
+	Realtime() time.Time
+	// Monotonic counts from a moment of its own.
+	Monotonic() time.Duration
+	// Sleep says that the guest waits so long, and whether that takes real time.
+	Sleep(d time.Duration) (real bool)
+	Random(p []byte)
+}
+
+// system is the machine's clock and randomness.
+type system struct{ started time.Time }
+
+func (system) Realtime() time.Time        { return time.Now() }
+func (s system) Monotonic() time.Duration { return time.Since(s.started) }
+func (system) Sleep(time.Duration) bool   { return true }
+func (system) Random(p []byte)            { _, _ = rand.Read(p) } // documented never to fail
+
+// fixedTime is when every call of a pure module takes place.
+var fixedTime = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
+
+// fixed is the world of a pure call: time stands but for what the guest sleeps,
+// and randomness follows from module, entry and input, so that the answer and the
+// fuel of a call repeat.
+type fixed struct {
+	digest, entry string
+	input         []byte
+	passed        time.Duration
+	random        *mathrand.ChaCha8 // once it is asked for: hashing an input costs
+}
+
+func (f *fixed) Realtime() time.Time        { return fixedTime.Add(f.passed) }
+func (f *fixed) Monotonic() time.Duration   { return f.passed }
+func (f *fixed) Sleep(d time.Duration) bool { f.passed += d; return false }
+
+func (f *fixed) Random(p []byte) {
+	if f.random == nil {
+		hash := sha256.New()
+		for _, part := range [][]byte{[]byte(f.digest), []byte(f.entry), f.input} {
+			hash.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
+			hash.Write(part)
+		}
+		f.random = mathrand.NewChaCha8([32]byte(hash.Sum(nil)))
+	}
+	_, _ = f.random.Read(p) // documented never to fail
+}
+
+// ambient is the world of a call that brings none of its own.
+func (m *Module) ambient(entry string, input []byte) Ambient {
+	if m.spec.Pure {
+		return &fixed{digest: m.prepared.Info.Digest, entry: entry, input: input}
+	}
+	return system{started: m.engine.started}
+}

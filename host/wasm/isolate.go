@@ -1,0 +1,118 @@
+package wasm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/tetratelabs/wazero"
+
+	"github.com/plinthhost/plinth/host/wasm/memory"
+)
+
+// snapshot is how an instance was after its initialisation.
+type snapshot struct {
+	image   *memory.Image
+	globals []uint64
+	bytes   int64
+}
+
+// take makes the module's snapshot of a new instance. Modules whose calls get a
+// fresh instance have none to go back to, only its size.
+func (m *Module) take(i *instance) (*snapshot, error) {
+	s := &snapshot{bytes: int64(i.memory.Size())}
+	if m.isolation == Fresh || m.prepared.Fixed != "" {
+		return s, nil
+	}
+	var err error
+	if s.image, err = i.linear.Snapshot(i.memory); err != nil {
+		return nil, err
+	}
+	for _, global := range i.globals {
+		s.globals = append(s.globals, global.Get())
+	}
+	return s, nil
+}
+
+func (s *snapshot) close() error {
+	if s.image == nil {
+		return nil
+	}
+	return s.image.Close()
+}
+
+// restore puts an instance back to the snapshot, or says that it cannot be.
+func (m *Module) restore(i *instance) bool {
+	if err := i.linear.Restore(i.memory, m.snapshot.image); err != nil {
+		m.logger.Debug("an instance is not reused", "error", err)
+		return false
+	}
+	for at, global := range i.globals {
+		global.Set(m.snapshot.globals[at])
+	}
+	i.copied = true
+	return true
+}
+
+// again makes an instance from the snapshot, which must have an image: nothing of
+// the guest runs.
+func (m *Module) again(ctx context.Context) (*instance, error) {
+	i, err := m.instantiate(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if !m.restore(i) {
+		return nil, errors.Join(fmt.Errorf("start an instance of module %s from its snapshot", m.spec.Name), i.close())
+	}
+	i.bytes = m.snapshot.bytes
+	return i, nil
+}
+
+// instantiate makes an instance of which nothing has run, with memory from the
+// engine's budget. Idle instances of all modules make room for it.
+func (m *Module) instantiate(ctx context.Context) (*instance, error) {
+	linear, err := m.newMemory()
+	if err != nil {
+		return nil, err
+	}
+	config := wazero.NewModuleConfig().WithName("").WithStartFunctions()
+	module, err := m.program.runtime.InstantiateModule(linear.Context(context.WithoutCancel(ctx)), m.program.compiled, config)
+	if err != nil {
+		return nil, errors.Join(trapOf(err), linear.Close())
+	}
+	i, err := m.bind(module, linear)
+	if err != nil {
+		return nil, errors.Join(err, module.Close(ctx), linear.Close())
+	}
+	return i, nil
+}
+
+func (m *Module) newMemory() (*memory.Memory, error) {
+	declared, limit := m.prepared.Info.Memory, m.spec.Limits.pages()
+	most := limit
+	if declared.Max > 0 {
+		most = min(most, declared.Max)
+	}
+	least, cap := int64(declared.Min)*memory.PageBytes, int64(most)*memory.PageBytes
+	linear, err := m.engine.memories.New(least, cap)
+	if _, full := errors.AsType[*memory.BudgetError](err); full {
+		m.engine.trim()
+		linear, err = m.engine.memories.New(least, cap)
+	}
+	if over, full := errors.AsType[*memory.BudgetError](err); full {
+		return nil, &LimitError{What: "bytes of memory of all guests", Got: over.Used + over.Wanted, Limit: over.Limit, Knob: "Options.MemoryMiB"}
+	}
+	return linear, err
+}
+
+// trim closes what is idle in all modules.
+func (e *Engine) trim() {
+	e.mu.Lock()
+	modules := slices.Collect(maps.Keys(e.modules))
+	e.mu.Unlock()
+	for _, m := range modules {
+		m.discard(m.pool.trim()...)
+	}
+}

@@ -1,0 +1,152 @@
+package wasm
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// prepared is a module that was parsed and metered. It follows from the bytes
+// alone, so it is kept in the cache beside the machine code and a second start
+// neither parses nor meters.
+type prepared struct {
+	Info    Info     `json:"info"`
+	Start   bool     `json:"start"`   // it had a start function
+	Globals []string `json:"globals"` // exports of the globals that a restore puts back
+	// Fixed says why instances cannot be put back to a snapshot, "" when they can.
+	Fixed string `json:"fixed"`
+	// DataAt is where the active data, which the metered module has no more, begins.
+	DataAt uint32 `json:"data_at"`
+
+	Parse time.Duration `json:"parse"`
+	Meter time.Duration `json:"meter"`
+
+	Wasm []byte `json:"-"` // metered, without active data
+	Data []byte `json:"-"`
+}
+
+// fill writes the active data into a new instance.
+func (p *prepared) fill(i *instance) error {
+	if !i.memory.Write(p.DataAt, p.Data) {
+		return fmt.Errorf("its data, %d bytes at %d, lies outside of its memory of %d bytes", len(p.Data), p.DataAt, i.memory.Size())
+	}
+	return nil
+}
+
+// prepare reads the cache or does the work. fresh says that it did.
+func (e *Engine) prepare(wasm []byte) (p *prepared, folder string, fresh bool, err error) {
+	if len(wasm) > MaxModuleBytes {
+		return nil, "", false, tooLarge(len(wasm))
+	}
+	sum := sha256.Sum256(wasm)
+	digest := hex.EncodeToString(sum[:])
+	folder = e.cacheFolder(digest)
+	if folder != "" {
+		if p, err := readPrepared(folder); err == nil && p.Info.Digest == digest {
+			return p, folder, false, nil
+		} else if err != nil && !errors.Is(err, os.ErrNotExist) {
+			e.options.Logger.Warn("a cached module was damaged and is made anew", "folder", folder, "error", err)
+		}
+	}
+	if p, err = rewrite(wasm); err != nil {
+		return nil, "", false, err
+	}
+	p.Info.Digest = digest
+	if folder != "" {
+		if err := p.write(folder); err != nil {
+			return nil, "", false, fmt.Errorf("keep the metered module: %w", err)
+		}
+	}
+	return p, folder, true, nil
+}
+
+// Files of a module's cache folder, beside the compiler's own.
+const (
+	preparedFile = "prepared.json"
+	metered      = "metered.wasm"
+	dataFile     = "data"
+)
+
+func readPrepared(folder string) (*prepared, error) {
+	text, err := os.ReadFile(filepath.Join(folder, preparedFile))
+	if err != nil {
+		return nil, err
+	}
+	sealed := sealedFile{}
+	if err := json.Unmarshal(text, &sealed); err != nil {
+		return nil, err
+	}
+	p := sealed.Prepared
+	if p.Wasm, err = os.ReadFile(filepath.Join(folder, metered)); err != nil {
+		return nil, damaged(err)
+	}
+	if p.Data, err = os.ReadFile(filepath.Join(folder, dataFile)); err != nil {
+		return nil, damaged(err)
+	}
+	if sealed.Sum != p.sum() {
+		return nil, errors.New("the sum does not match")
+	}
+	return &p, nil
+}
+
+// damaged is a part that is missing although the whole was there.
+func damaged(err error) error { return fmt.Errorf("incomplete: %v", err) } //nolint:errorlint // not os.ErrNotExist
+
+// sealedFile tells a whole entry from a torn one.
+type sealedFile struct {
+	Prepared prepared `json:"prepared"`
+	Sum      string   `json:"sum"`
+}
+
+func (p *prepared) sum() string {
+	hash := sha256.New()
+	for _, part := range [][]byte{p.Wasm, p.Data} {
+		hash.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
+		hash.Write(part)
+	}
+	return hex.EncodeToString(hash.Sum(nil))
+}
+
+func (p *prepared) write(folder string) error {
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return err
+	}
+	text, err := json.Marshal(sealedFile{Prepared: *p, Sum: p.sum()})
+	if err != nil {
+		return err
+	}
+	for _, file := range []struct {
+		name string
+		data []byte
+	}{{metered, p.Wasm}, {dataFile, p.Data}, {preparedFile, text}} {
+		if err := replaceFile(filepath.Join(folder, file.name), file.data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// replaceFile leaves either the old content or the new, also for a process that
+// does the same.
+func replaceFile(path string, data []byte) error {
+	if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, data) {
+		return nil
+	}
+	temporary, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(temporary.Name())
+	_, err = temporary.Write(data)
+	if err = errors.Join(err, temporary.Close()); err != nil {
+		return err
+	}
+	return os.Rename(temporary.Name(), path)
+}

@@ -1,0 +1,112 @@
+package wasm
+
+import (
+	"context"
+	"runtime"
+	"time"
+
+	"github.com/tetratelabs/wazero/api"
+)
+
+// Fuel is counted in units of the metered code: one stands for up to 16 simple
+// instructions, 0.3 to 1.3 ns of a common guest.
+const (
+	// quantum is the fuel between two yields, some 20 µs.
+	quantum = 20_000
+	// graceFuel is what a guest may use after an operation told it that its call
+	// has ended, to say what it did: about a millisecond. Each further operation
+	// takes graceOperation of it.
+	graceFuel      = 1_000_000
+	graceOperation = graceFuel / 50
+)
+
+// yield is the import that metered code calls when its quantum is used up. It runs
+// on the guest's goroutine, so it is where the collector gets its safepoint, the
+// call's end is noticed, and the processor handed to another guest.
+func yield(ctx context.Context, _ []uint64) {
+	c := callOf(ctx)
+	c.account()
+	c.pause()
+	c.refill()
+}
+
+// pause checks the call and lets others run.
+func (c *call) pause() {
+	now := time.Now()
+	c.check(now)
+	if now.Sub(c.breathed) >= breath {
+		runtime.Gosched()
+		now = time.Now()
+		c.breathed = now
+	}
+	if now.Sub(c.turn) >= slice {
+		if c.processor.contended() {
+			c.handOver(now)
+			now = time.Now()
+		}
+		c.turn = now
+	}
+}
+
+// account adds what ran since the last refill to the call's fuel.
+func (c *call) account() {
+	left := int64(c.instance.counter.Get())
+	c.fuel += c.quantum - left
+	c.quantum = left
+}
+
+// refill sets the counter for the next stretch.
+func (c *call) refill() {
+	c.quantum = quantum
+	if limit := c.module.spec.Limits.Fuel; limit > 0 {
+		c.quantum = min(c.quantum, limit-c.fuel)
+	}
+	c.instance.counter.Set(uint64(c.quantum))
+}
+
+// check stops a guest whose call has ended or that used more than it may.
+func (c *call) check(now time.Time) {
+	limits := &c.module.spec.Limits
+	if limits.Fuel > 0 && c.fuel > limits.Fuel {
+		c.stop(&LimitError{What: "fuel of a call", Limit: limits.Fuel, Knob: "Fuel"})
+	}
+	if bytes := c.instance.running.stackBytes(); bytes > int64(limits.StackKiB)<<10 {
+		c.stop(&LimitError{What: "bytes of stack", Got: bytes, Limit: int64(limits.StackKiB) << 10, Knob: "StackKiB"})
+	}
+	if c.told {
+		if c.fuel > c.toldAt+graceFuel {
+			c.stop(c.ended(now))
+		}
+		return
+	}
+	if err := c.ended(now); err != nil {
+		c.stop(err)
+	}
+}
+
+// ended answers why the call has to end: ErrDeadline, ErrCancelled with its cause,
+// or nil.
+func (c *call) ended(now time.Time) error {
+	if err := endOf(c.parent); err != nil {
+		return err
+	}
+	if c.watch.left(now) <= 0 {
+		return ErrDeadline
+	}
+	return nil
+}
+
+// handOver lets another guest of the lane run and waits for the next turn.
+func (c *call) handOver(now time.Time) {
+	if c.lane == LaneQuick {
+		c.watch.stop(now)
+	}
+	err := c.processor.handOver(c.parent, c.session)
+	c.watch.start(time.Now())
+	if err != nil {
+		c.running = false
+		c.stop(err)
+	}
+}
+
+var _ api.GoFunc = yield
