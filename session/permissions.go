@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/plinthhost/plinth/store"
@@ -62,12 +63,18 @@ func (p *Permissions) Authorise(ctx context.Context, asker Asker, request Permis
 
 // Effects answers what would become of each resource, without asking anybody.
 func (p *Permissions) Effects(ctx context.Context, location Location, plugin, action string, resources []string) ([]Effect, error) {
+	configured := p.Rules(plugin)
+	effects := make([]Effect, len(resources))
+	for i := range resources {
+		effects[i], _ = Decide(configured, nil, action, resources[i:i+1])
+	}
+	if !slices.Contains(effects, Ask) { // approvals turn nothing else
+		return effects, nil
+	}
 	saved, err := p.saved(ctx, location, plugin)
 	if err != nil {
 		return nil, err
 	}
-	configured := p.Rules(plugin)
-	effects := make([]Effect, len(resources))
 	for i := range resources {
 		effects[i], _ = Decide(configured, saved, action, resources[i:i+1])
 	}

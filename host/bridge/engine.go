@@ -3,7 +3,6 @@ package bridge
 import (
 	"context"
 	"encoding/json"
-	"errors"
 
 	abi "github.com/plinthhost/plinth/abi/v1"
 	"github.com/plinthhost/plinth/host/wasm"
@@ -12,18 +11,14 @@ import (
 // Contract names what the engine looks for in a module.
 func Contract() wasm.Contract {
 	return wasm.Contract{
-		Marker: abi.ExportMarker, Alloc: abi.ExportAlloc, Free: abi.ExportFree, Init: abi.ExportInit,
+		Marker: abi.ExportMarker, Alloc: abi.ExportAlloc, Free: abi.ExportFree, Init: abi.ExportInit, Reseed: abi.ExportReseed,
 		Module: abi.ImportModule, Call: abi.ImportCall, Read: abi.ImportRead,
 	}
 }
 
 // Refuse words what the engine itself answers to an operation.
 func Refuse(err error) []byte {
-	kind := abi.KindUnavailable
-	if _, ok := errors.AsType[*wasm.LimitError](err); ok {
-		kind = abi.KindLimit
-	}
-	return errorAnswer(&abi.Error{Kind: kind, Message: err.Error()})
+	return errorAnswer(&abi.Error{Kind: kindOf(err), Message: err.Error()})
 }
 
 // Init is the message of plinth_init: the operator's settings and what this host has.
@@ -51,8 +46,12 @@ type caller struct{ module *wasm.Module }
 
 // Call runs one entry.
 func (c caller) Call(ctx context.Context, call Call) ([]byte, error) {
+	lane := wasm.LaneQuick
+	if call.Entry == abi.ExportTool {
+		lane = wasm.LaneTool
+	}
 	result, err := c.module.Call(ctx, wasm.Request{Entry: call.Entry, Input: call.Message, Deadline: call.Deadline,
-		Session: call.Session, Operations: call.Operations, Log: call.Log})
+		Lane: lane, Session: call.Session, Operations: call.Operations, Log: call.Log})
 	if err != nil {
 		return nil, &CallError{Kind: kindOf(err), Err: err}
 	}

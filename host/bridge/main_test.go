@@ -87,7 +87,7 @@ func loadBuiltin(t testing.TB, id string, entries ...string) *Plugin {
 	t.Helper()
 	for _, one := range builtin.All() {
 		if one.ID == id {
-			plugin, _ := load(t, wasm.Spec{Wasm: one.Wasm, Entries: entries, Trusted: true, Limits: wasm.Limits{MemoryMiB: 128}})
+			plugin, _ := load(t, wasm.Spec{Wasm: one.Wasm, Entries: entries, Builtin: true, Limits: wasm.Limits{MemoryMiB: 128}})
 			plugin.Builtin = true
 			return plugin
 		}

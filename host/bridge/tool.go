@@ -8,6 +8,7 @@ import (
 	"time"
 
 	abi "github.com/plinthhost/plinth/abi/v1"
+	"github.com/plinthhost/plinth/host/wasm"
 	"github.com/plinthhost/plinth/session"
 )
 
@@ -122,11 +123,19 @@ func toolError(kind abi.Kind, format string, args ...any) *session.ToolError {
 }
 
 // toolAuthority asks through the call: the rules decide, and where they say so a
-// person.
+// person, for whom the guest makes room.
 type toolAuthority struct{ host session.ToolHost }
 
 func (a toolAuthority) authorise(ctx context.Context, action, resource string) error {
-	return a.host.Authorise(ctx, session.PermissionRequest{Action: action, Resources: []string{resource}, Save: savable(resource)})
+	request := session.PermissionRequest{Action: action, Resources: []string{resource}, Save: savable(resource)}
+	effects, err := a.host.Effects(ctx, action, request.Resources)
+	if err != nil {
+		return err
+	}
+	if effects[0] != session.Ask {
+		return a.host.Authorise(ctx, request)
+	}
+	return wasm.Wait(ctx, func(ctx context.Context) error { return a.host.Authorise(ctx, request) })
 }
 
 // savable is what an "always" will allow: the resource itself. A name that would be

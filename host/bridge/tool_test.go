@@ -136,15 +136,19 @@ func TestAToolThatBreaks(t *testing.T) {
 			t.Errorf("log %q", log)
 		}
 	})
-	t.Run("cancelled", func(t *testing.T) {
+	t.Run("cancelled", func(t *testing.T) { // the guest is told, and may say what it did
 		guest := bridgetest.NewAsking().Asks(abi.ExportTool, abi.OpProgress, `{"text":"now"}`, `{"ok":{"structured":`, `}}`)
 		plugin, _ := loadGuest(t, guest, abi.ExportTool)
 		ctx, cancel := context.WithCancelCause(t.Context())
-		_, err := newTool(t, plugin, session.ToolDefinition{}, nil).Execute(ctx, session.ToolCall{Input: []byte("{}"),
+		output, err := newTool(t, plugin, session.ToolDefinition{}, nil).Execute(ctx, session.ToolCall{Input: []byte("{}"),
 			Host: &toolHost{shown: func(string) { cancel(session.ErrInterrupted) }}})
+		if err != nil || !strings.Contains(string(output.Structured), `"kind":"cancelled"`) {
+			t.Errorf("%s, %v", output.Structured, err)
+		}
+		_, err = newTool(t, plugin, session.ToolDefinition{}, nil).Execute(ctx, session.ToolCall{Input: []byte("{}"), Host: &toolHost{}})
 		var fault *CallError
 		if !errors.As(err, &fault) || fault.Kind != abi.KindCancelled || !errors.Is(err, session.ErrInterrupted) {
-			t.Errorf("%v", err)
+			t.Errorf("called after the cancel: %v", err)
 		}
 	})
 }

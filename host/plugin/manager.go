@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os/exec"
 	"slices"
 	"strings"
 	"sync"
@@ -23,8 +24,10 @@ import (
 
 // Options is what a manager works with.
 type Options struct {
-	// CacheDir is the private folder for compiled code.
-	CacheDir   string
+	// CacheDir is the private folder for metered modules and their machine code.
+	CacheDir string
+	// Compiler makes the process that compiles what is not built in; see wasm.Options.
+	Compiler   func(context.Context) *exec.Cmd
 	Registries *registry.Registries
 	Kinds      session.Kinds
 	Rules      bridge.Rules
@@ -85,7 +88,7 @@ type Manager struct {
 
 // NewManager makes a manager without plugins.
 func NewManager(options Options) (*Manager, error) {
-	engine, err := NewEngine(options.CacheDir, options.Logger.Named("wasm"))
+	engine, err := NewEngine(options.CacheDir, options.Compiler, options.Logger.Named("wasm"))
 	if err != nil {
 		return nil, err
 	}

@@ -37,13 +37,9 @@ func (e *SourceError) Unwrap() error { return e.Err }
 // are of type *ManifestError or *SourceError.
 func Packed(origin string, module []byte, builtin bool) (Candidate, error) {
 	candidate := Candidate{Origin: origin, Builtin: builtin, Wasm: module}
-	info, err := wasm.Inspect(module)
+	manifest, err := wasm.Section(module, abi.ManifestSection)
 	if err != nil {
 		return candidate, &SourceError{Origin: origin, Err: err}
-	}
-	manifest, err := info.Section(abi.ManifestSection)
-	if err != nil {
-		return candidate, &ManifestError{File: origin, Text: err.Error()}
 	}
 	if manifest == nil {
 		return candidate, &ManifestError{File: origin, Text: fmt.Sprintf(

@@ -173,7 +173,7 @@ func TestPackedModulesThatAreRefused(t *testing.T) {
 	tests := []struct{ name, module, want string }{
 		{"empty", "", "p.wasm: parse at byte 0: this is not a WebAssembly module; give the .wasm file the compiler wrote, in binary form"},
 		{"cut in its header", "\x00asm\x01", "p.wasm: parse at byte 5: the module ends within its header"},
-		{"a component", component, "p.wasm: parse at byte 0: this is a component, only core modules are run; "},
+		{"a component", component, "p.wasm: parse at byte 4: this is a component, only core modules are run; "},
 		{"two manifests", string(twice.Bytes()), `p.wasm: the custom section "plinth.manifest" is there twice`},
 		{"an empty manifest", string(saying("x").Packed("")), "p.wasm: schema: it is missing; a manifest begins with schema = 1"},
 		{"a bad manifest", string(saying("x").Packed("schema = 1\nid = \"x\"\n")), `p.wasm:2: id: "x" is not owner/name`},

@@ -1,7 +1,9 @@
 package plugin
 
 import (
+	"context"
 	"encoding/json"
+	"os/exec"
 
 	"github.com/hashicorp/go-hclog"
 
@@ -11,9 +13,12 @@ import (
 )
 
 // NewEngine makes the engine that plugins run in. CacheDir is a private folder for
-// compiled code; empty keeps nothing on disk.
-func NewEngine(cacheDir string, logger hclog.Logger) (*wasm.Engine, error) {
-	return wasm.New(wasm.Options{Contract: bridge.Contract(), CacheDir: cacheDir, Logger: logger, Refuse: bridge.Refuse})
+// metered modules and their machine code; empty keeps nothing on disk. Compiler is
+// as in wasm.Options.
+func NewEngine(cacheDir string, compiler func(context.Context) *exec.Cmd, logger hclog.Logger) (*wasm.Engine, error) {
+	return wasm.New(wasm.Options{
+		Contract: bridge.Contract(), CacheDir: cacheDir, Compiler: compiler, Logger: logger, Refuse: bridge.Refuse,
+	})
 }
 
 // specOf is how a candidate is loaded with its checked settings.
@@ -28,8 +33,9 @@ func specOf(candidate Candidate, config json.RawMessage) (wasm.Spec, error) {
 		Limits: wasm.Limits{MemoryMiB: memoryMiB(manifest)},
 		// A provider and a transform have no operations, whatever else the module offers.
 		Pure:    len(manifest.Providers)+len(manifest.Transforms) > 0,
-		Trusted: candidate.Builtin, Lazy: candidate.Builtin,
-		Init: init, CheckInit: bridge.CheckInit,
+		Builtin: candidate.Builtin, Lazy: candidate.Builtin,
+		Isolation: wasm.Isolation(manifest.Isolation.Mode),
+		Init:      init, CheckInit: bridge.CheckInit,
 	}, nil
 }
 
