@@ -11,11 +11,15 @@ type Layer struct {
 // only.
 func Layers() []Layer {
 	return []Layer{
+		{"examples", []string{"docs/examples/follow"}},
 		{"wiring", []string{"cmd/host"}},
 		{"configuration", []string{"cmd/host/config"}},
 		{"edge", []string{"host/server", "host/plugin", "client"}},
 		{"translate", []string{"host/bridge"}},
 		{"services", []string{"host/egress", "host/fsys", "host/offline", "host/wasm", "plugins/builtin"}},
+		{"guest memory", []string{"host/wasm/memory"}},
+		{"engine parts", []string{"host/wasm/meter"}},
+		{"binary format", []string{"host/wasm/binary"}},
 		{"secrets", []string{"host/secret"}},
 		{"run", []string{"session/runner"}},
 		{"window", []string{"session/epoch"}},
@@ -71,6 +75,7 @@ func Leaves() []Leaf {
 		{"client/protocol", true, "other clients take it as it is"},
 		{"registry", true, "it is a leaf of the kernel"},
 		{"store", false, "the contract of the log depends on no user of the log"},
+		{"docs/examples/follow", false, "it shows that the documented frames are all a client needs"},
 		{"host/wasm", false, "the engine takes bytes and names, so it can be replaced"},
 	}
 }

@@ -20,7 +20,7 @@ func Libraries() []Library {
 		{"github.com/extism", []string{"host/wasm"}, "the engine is one package"},
 		{"github.com/mattn/go-sqlite3", []string{"store/sqlite"}, "the driver is one package"},
 		{"github.com/danielgtaylor/huma", []string{"host/server"}, "the HTTP framework stays at the edge"},
-		{"github.com/gorilla/websocket", []string{"host/server", "client"}, "both ends of the live stream and nobody else"},
+		{"github.com/gorilla/websocket", []string{"host/server", "client", "docs/examples/follow"}, "both ends of the live stream and the example of one, and nobody else"},
 		{"log/slog", nil, "logging is hclog, handed down"},
 		{"log", nil, "logging is hclog, handed down"},
 	}
