@@ -7,14 +7,14 @@ import (
 )
 
 var (
+	// ErrBusy: a limit on what may wait is reached; try again later.
+	ErrBusy = errors.New("busy")
 	// ErrInvalid: the request itself is wrong; the wrapping text says what to change.
 	ErrInvalid = errors.New("invalid request")
 	// ErrNotFound: no such session, prompt or permission request.
 	ErrNotFound = errors.New("not found")
 	// ErrResolved: the permission request was answered already.
 	ErrResolved = errors.New("already answered")
-	// ErrBusy: a limit on what may wait is reached; try again later.
-	ErrBusy = errors.New("busy")
 	// ErrInterrupted is the cause of a drain that was interrupted by a request.
 	ErrInterrupted = errors.New("interrupted")
 	// ErrShutdown is the cause of a drain that ended because the host shuts down.
@@ -57,7 +57,6 @@ func (f *Failure) Error() string { return f.Message }
 // Codes of a Failure beside the provider classes.
 const (
 	FailureContextBlocked   = "context_blocked"
-	FailureContext          = "context"
 	FailureModelUnavailable = "model_unavailable"
 	FailureTransform        = "transform"
 	FailureMaxTurns         = "max_turns"

@@ -114,3 +114,13 @@ func glob(pattern, text string) bool {
 	}
 	return i == len(p)
 }
+
+// Savable is what an "always" to a resource will allow: the resource itself. One
+// that would be a pattern, or match another, can only be allowed once: it may be
+// the model's choice.
+func Savable(resource string) []string {
+	if strings.ContainsAny(resource, `*?\`) {
+		return nil
+	}
+	return []string{resource}
+}

@@ -70,3 +70,14 @@ func TestHidden(t *testing.T) {
 		})
 	}
 }
+
+func TestSavable(t *testing.T) {
+	for _, resource := range []string{"*", "a?", `a\b`, "src/*.go"} {
+		if got := Savable(resource); got != nil {
+			t.Errorf("an always to %q would save %q", resource, got)
+		}
+	}
+	if got := Savable("src/a.go"); len(got) != 1 || got[0] != "src/a.go" {
+		t.Errorf("got %q", got)
+	}
+}

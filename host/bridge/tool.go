@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	abi "github.com/plinthhost/plinth/abi/v1"
@@ -80,12 +79,12 @@ func (t *Tool) failure(err error, timeout time.Duration) error {
 	if !errors.As(err, &fault) {
 		return err
 	}
-	t.plugin.Log("error", fmt.Sprintf("tool %s: %v", t.name, fault.Err))
-	switch fault.Kind {
-	case abi.KindTimeout:
-		return toolError(fault.Kind, "The tool %s did not answer within %s", t.name, timeout)
-	case abi.KindCancelled:
+	if fault.Kind == abi.KindCancelled {
 		return fault
+	}
+	t.plugin.Log("error", fmt.Sprintf("tool %s: %v", t.name, fault.Err))
+	if fault.Kind == abi.KindTimeout {
+		return toolError(fault.Kind, "The tool %s did not answer within %s", t.name, timeout)
 	}
 	return toolError(fault.Kind, "The tool %s broke and gave no answer (%s); the host's log has the reason", t.name, fault.Kind)
 }
@@ -127,7 +126,7 @@ func toolError(kind abi.Kind, format string, args ...any) *session.ToolError {
 type toolAuthority struct{ host session.ToolHost }
 
 func (a toolAuthority) authorise(ctx context.Context, action, resource string) error {
-	request := session.PermissionRequest{Action: action, Resources: []string{resource}, Save: savable(resource)}
+	request := session.PermissionRequest{Action: action, Resources: []string{resource}, Save: session.Savable(resource)}
 	effects, err := a.host.Effects(ctx, action, request.Resources)
 	if err != nil {
 		return err
@@ -136,15 +135,6 @@ func (a toolAuthority) authorise(ctx context.Context, action, resource string) e
 		return a.host.Authorise(ctx, request)
 	}
 	return wasm.Wait(ctx, func(ctx context.Context) error { return a.host.Authorise(ctx, request) })
-}
-
-// savable is what an "always" will allow: the resource itself. A name that would be
-// a pattern, or match another name, can only be allowed once.
-func savable(resource string) []string {
-	if strings.ContainsAny(resource, `*?\`) {
-		return nil
-	}
-	return []string{resource}
 }
 
 func (a toolAuthority) effects(ctx context.Context, action string, resources []string) ([]session.Effect, error) {

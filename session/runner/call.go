@@ -74,17 +74,17 @@ func (t *turn) execute(ctx context.Context, run toolRun) (session.ToolOutput, er
 
 // ownPermission is what is asked for a tool whose operations do not ask.
 func ownPermission(run toolRun, permission session.ToolPermission) session.PermissionRequest {
-	request := session.PermissionRequest{Action: permission.Action, Resources: []string{"*"}}
+	request := session.PermissionRequest{Action: permission.Action, Resources: []string{"*"}, Save: []string{"*"}}
 	if request.Action == "" {
 		request.Action = run.name
 	}
 	var fields map[string]any
 	if permission.Resource != "" && json.Unmarshal(run.input, &fields) == nil {
 		if value, ok := fields[permission.Resource]; ok {
-			request.Resources = []string{fmt.Sprint(value)}
+			resource := fmt.Sprint(value)
+			request.Resources, request.Save = []string{resource}, session.Savable(resource)
 		}
 	}
-	request.Save = request.Resources
 	return request
 }
 

@@ -121,6 +121,9 @@ func (d *drain) state(ctx context.Context) (current session.Session, pending []s
 		pending, err = session.LoadPending(ctx, tx, d.session)
 		return err
 	})
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		err = cause // an interrupt or a shutdown, whatever the store made of it
+	}
 	if err != nil {
 		return session.Session{}, nil, fmt.Errorf("read session: %w", err)
 	}

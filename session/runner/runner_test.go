@@ -377,6 +377,24 @@ func TestPermissionAskedRepliedAndDeclined(t *testing.T) {
 			t.Errorf("ended %+v", ended)
 		}
 	})
+	t.Run("always saves no pattern that the model chose", func(t *testing.T) {
+		w := New(t, Options{Rules: rules})
+		w.Contribute("core/tools", echo(w))
+		w.Provider.Script(Calls("echo", `{"path":"secret*"}`), Say("Done"), Calls("echo", `{"path":"secret/y"}`), Say("Again"))
+		id := w.Create()
+		for n, reply := range []session.Reply{session.ReplyAlways, session.ReplyReject} {
+			w.Prompt(id, "Go", session.Steer)
+			w.Await(id, "session.permission.asked", n+1) // the second is asked all the same
+			open, err := w.Permissions.List(t.Context(), id)
+			if err != nil || len(open) != 1 || n == 0 && open[0].Ask.Save != nil {
+				t.Fatalf("open %+v, %v", open, err)
+			}
+			if _, err := w.Permissions.Reply(t.Context(), session.System(), open[0].Request, reply, ""); err != nil {
+				t.Fatal(err)
+			}
+			outcome(t, w, id, n+1)
+		}
+	})
 	t.Run("declined halts", func(t *testing.T) {
 		w, id, ended := ask(t, session.ReplyReject, "")
 		if ended.Outcome != session.Halted || len(w.Provider.Requests()) != 1 {

@@ -56,13 +56,13 @@ type Rule struct {
 
 // Runner bounds what one prompt may set going.
 type Runner struct {
-	MaxTurns         int // provider turns per drain; 25
-	MaxParallelTools int // tool calls at once per session; 16
+	MaxTurns         int // provider turns per activity; 25
+	MaxParallelTools int // tool calls at once per turn; 16
 }
 
 // Plugins says which plugins run.
 type Plugins struct {
-	// Folders are absolute folders whose plugins are loaded and watched; none.
+	// Folders are absolute folders whose plugins are loaded at start; none.
 	Folders []string
 	// Settings by the plugin's id "owner/name".
 	Settings map[string]Plugin

@@ -121,6 +121,10 @@ func (l *loader) file(folders Folders, flag string) error {
 			path, named = other, true
 		}
 	}
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return fmt.Errorf("find the configuration: %w", err)
+	}
 	l.config.File = path
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) && !named {
