@@ -111,9 +111,19 @@ type ManifestProcess struct {
 	Reason string `toml:"reason"`
 }
 
-// ManifestLimits lowers or raises the engine's limits.
+// ManifestLimits lowers or raises the engine's limits. Zero fields take the host's
+// default, which docs/reference/manifest.md lists with what is allowed.
 type ManifestLimits struct {
-	MemoryMiB int `toml:"memory_mib"`
+	MemoryMiB  int64 `toml:"memory_mib"` // of one instance
+	Instances  int64 `toml:"instances"`  // that work at a time
+	PoolMiB    int64 `toml:"pool_mib"`   // of the instances in use together
+	WaitMS     int64 `toml:"wait_ms"`    // for an instance and a processor
+	StartMS    int64 `toml:"start_ms"`   // of starting an instance, plinth_init included
+	Fuel       int64 `toml:"fuel"`       // of a call
+	StackKiB   int64 `toml:"stack_kib"`  // of a call
+	OutputKiB  int64 `toml:"output_kib"` // of an answer
+	LogKiB     int64 `toml:"log_kib"`    // of a call
+	Operations int64 `toml:"operations"` // of a call
 }
 
 // ManifestIsolation chooses how calls are kept apart.

@@ -21,7 +21,6 @@ var (
 
 // Limits of what a manifest may ask for.
 const (
-	maxMemoryMiB = 512
 	maxTimeoutMS = 24 * 60 * 60 * 1000
 	maxIDBytes   = 128
 )
@@ -134,8 +133,10 @@ func (c *checker) requests(m *abi.Manifest) error {
 }
 
 func (c *checker) limits(m *abi.Manifest) error {
-	if m.Limits.MemoryMiB < 0 || m.Limits.MemoryMiB > maxMemoryMiB {
-		return c.fail("limits.memory_mib", "it is %d; it must be from 1 to %d, or 0 for the default", m.Limits.MemoryMiB, maxMemoryMiB)
+	for _, limit := range limits() {
+		if value := *limit.of(&m.Limits); value < 0 || value > limit.most {
+			return c.fail("limits."+limit.key, "it is %d; it must be from 1 to %d, or 0 for the default", value, limit.most)
+		}
 	}
 	if m.Isolation.Mode != "" {
 		if err := c.oneOf("isolation.mode", m.Isolation.Mode, "restore", "fresh", "sticky"); err != nil {

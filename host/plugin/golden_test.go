@@ -104,7 +104,7 @@ func TestGoldenFilesThatAreNotThere(t *testing.T) {
 
 func newEngine(t *testing.T) *wasm.Engine {
 	t.Helper()
-	engine, err := NewEngine("", nil, hclog.NewNullLogger())
+	engine, err := NewEngine(EngineOptions{}, hclog.NewNullLogger())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,17 +4,16 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
-	"os/exec"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/hashicorp/go-hclog"
 
+	abi "github.com/plinthhost/plinth/abi/v1"
 	"github.com/plinthhost/plinth/host/bridge"
 	"github.com/plinthhost/plinth/host/egress"
 	"github.com/plinthhost/plinth/host/wasm"
@@ -24,10 +23,7 @@ import (
 
 // Options is what a manager works with.
 type Options struct {
-	// CacheDir is the private folder for metered modules and their machine code.
-	CacheDir string
-	// Compiler makes the process that compiles what is not built in; see wasm.Options.
-	Compiler   func(context.Context) *exec.Cmd
+	Engine     EngineOptions
 	Registries *registry.Registries
 	Kinds      session.Kinds
 	Rules      bridge.Rules
@@ -54,6 +50,7 @@ type Connection struct {
 type Settings struct {
 	Disabled bool
 	Config   map[string]any
+	Limits   abi.ManifestLimits // in place of the manifest's; zero fields leave those
 }
 
 // State is where a plugin stands.
@@ -88,7 +85,7 @@ type Manager struct {
 
 // NewManager makes a manager without plugins.
 func NewManager(options Options) (*Manager, error) {
-	engine, err := NewEngine(options.CacheDir, options.Compiler, options.Logger.Named("wasm"))
+	engine, err := NewEngine(options.Engine, options.Logger.Named("wasm"))
 	if err != nil {
 		return nil, err
 	}
@@ -174,7 +171,15 @@ func (m *Manager) activate(ctx context.Context, candidate Candidate) (revision s
 		return "", err
 	}
 	revision = revisionOf(candidate.Wasm, config)
-	module, err := m.load(ctx, candidate, config)
+	limits := m.options.Settings[manifest.ID].Limits
+	if err := checkLimits(manifest.ID, limits); err != nil {
+		return revision, err
+	}
+	spec, err := specOf(candidate, config, limits)
+	if err != nil {
+		return revision, err
+	}
+	module, err := m.engine.Load(ctx, spec)
 	if err != nil {
 		return revision, err
 	}
@@ -204,14 +209,6 @@ func revisionOf(module, config []byte) string {
 	hash.Write([]byte{0})
 	hash.Write(config)
 	return hex.EncodeToString(hash.Sum(nil))[:16]
-}
-
-func (m *Manager) load(ctx context.Context, candidate Candidate, config json.RawMessage) (*wasm.Module, error) {
-	spec, err := specOf(candidate, config)
-	if err != nil {
-		return nil, err
-	}
-	return m.engine.Load(ctx, spec)
 }
 
 // Close closes all plugins and waits for their calls. Safe twice.

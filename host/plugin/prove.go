@@ -90,7 +90,7 @@ func loadFor(ctx context.Context, engine *wasm.Engine, candidate Candidate, gold
 	if err != nil {
 		return nil, &GoldenError{File: golden.Input, Field: "config", Err: err}
 	}
-	spec, err := specOf(candidate, config)
+	spec, err := specOf(candidate, config, abi.ManifestLimits{})
 	if err != nil {
 		return nil, err
 	}

@@ -12,17 +12,25 @@ import (
 	"github.com/plinthhost/plinth/host/wasm"
 )
 
-// NewEngine makes the engine that plugins run in. CacheDir is a private folder for
-// metered modules and their machine code; empty keeps nothing on disk. Compiler is
-// as in wasm.Options.
-func NewEngine(cacheDir string, compiler func(context.Context) *exec.Cmd, logger hclog.Logger) (*wasm.Engine, error) {
+// EngineOptions are those of wasm.Options that a host chooses.
+type EngineOptions struct {
+	CacheDir     string                          // private; empty keeps nothing on disk
+	Compiler     func(context.Context) *exec.Cmd // nil compiles everything in this process
+	MemoryMiB    int                             // of all guests; 0 is 1024
+	Tools, Quick int                             // guests that run at a time; 0 is by the processors
+}
+
+// NewEngine makes the engine that plugins run in.
+func NewEngine(options EngineOptions, logger hclog.Logger) (*wasm.Engine, error) {
 	return wasm.New(wasm.Options{
-		Contract: bridge.Contract(), CacheDir: cacheDir, Compiler: compiler, Logger: logger, Refuse: bridge.Refuse,
+		Contract: bridge.Contract(), Refuse: bridge.Refuse, Logger: logger, CacheDir: options.CacheDir,
+		Compiler: options.Compiler, MemoryMiB: options.MemoryMiB, Tools: options.Tools, Quick: options.Quick,
 	})
 }
 
-// specOf is how a candidate is loaded with its checked settings.
-func specOf(candidate Candidate, config json.RawMessage) (wasm.Spec, error) {
+// specOf is how a candidate is loaded with its checked settings, under the limits
+// of its manifest or the operator's.
+func specOf(candidate Candidate, config json.RawMessage, operator abi.ManifestLimits) (wasm.Spec, error) {
 	manifest := candidate.Manifest
 	init, err := bridge.Init(manifest.ID, config)
 	if err != nil {
@@ -30,29 +38,13 @@ func specOf(candidate Candidate, config json.RawMessage) (wasm.Spec, error) {
 	}
 	return wasm.Spec{
 		Name: manifest.ID, Wasm: candidate.Wasm, Entries: entries(manifest),
-		Limits: wasm.Limits{MemoryMiB: memoryMiB(manifest)},
+		Limits: engineLimits(manifest, operator),
 		// A provider and a transform have no operations, whatever else the module offers.
 		Pure:    len(manifest.Providers)+len(manifest.Transforms) > 0,
 		Builtin: candidate.Builtin, Lazy: candidate.Builtin,
 		Isolation: wasm.Isolation(manifest.Isolation.Mode),
 		Init:      init, CheckInit: bridge.CheckInit,
 	}, nil
-}
-
-// Default memory limits in MiB.
-const (
-	memoryDefault  = 32
-	memoryProvider = 128
-)
-
-func memoryMiB(manifest abi.Manifest) int {
-	switch {
-	case manifest.Limits.MemoryMiB > 0:
-		return manifest.Limits.MemoryMiB
-	case len(manifest.Providers) > 0:
-		return memoryProvider
-	}
-	return memoryDefault
 }
 
 // entries lists what the module must export for what its manifest declares.

@@ -68,7 +68,7 @@ func (b built) candidate(t *testing.T) plugin.Candidate {
 
 func newEngine(t *testing.T) *wasm.Engine {
 	t.Helper()
-	engine, err := plugin.NewEngine(filepath.Join(t.TempDir(), "cache"), nil, hclog.NewNullLogger())
+	engine, err := plugin.NewEngine(plugin.EngineOptions{CacheDir: filepath.Join(t.TempDir(), "cache")}, hclog.NewNullLogger())
 	if err != nil {
 		t.Fatal(err)
 	}
