@@ -2,6 +2,9 @@ package plugin
 
 import (
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	abi "github.com/plinthhost/plinth/abi/v1"
@@ -53,12 +56,23 @@ func engineLimits(manifest abi.Manifest, operator abi.ManifestLimits) wasm.Limit
 	}
 }
 
-// checkLimits holds what the operator sets for a plugin to the same bounds.
-func checkLimits(id string, operator abi.ManifestLimits) error {
+// operatorLimits reads what the operator sets for a plugin, by the manifest's names
+// and within the same bounds.
+func operatorLimits(id string, values map[string]int64) (abi.ManifestLimits, error) {
+	var l abi.ManifestLimits
+	var known []string
+	left := maps.Clone(values)
 	for _, limit := range limits() {
-		if value := *limit.of(&operator); value < 0 || value > limit.most {
-			return fmt.Errorf("plugins.%q.limits.%s: it is %d; it must be from 1 to %d, or 0 for the plugin's own", id, limit.key, value, limit.most)
+		value := values[limit.key]
+		if value < 0 || value > limit.most {
+			return l, fmt.Errorf("plugins.%q.limits.%s: it is %d; it must be from 1 to %d, or 0 for the plugin's own", id, limit.key, value, limit.most)
 		}
+		*limit.of(&l) = value
+		known = append(known, limit.key)
+		delete(left, limit.key)
 	}
-	return nil
+	if unknown := slices.Sorted(maps.Keys(left)); len(unknown) > 0 {
+		return l, fmt.Errorf("plugins.%q.limits.%s: there is no such limit; known here: %s", id, unknown[0], strings.Join(known, ", "))
+	}
+	return l, nil
 }

@@ -45,12 +45,16 @@ func TestLimitsReachTheEngine(t *testing.T) {
 }
 
 func TestLimitsOfTheOperatorAreBounded(t *testing.T) {
-	for _, l := range []abi.ManifestLimits{{MemoryMiB: 513}, {StackKiB: -1}} {
-		if err := checkLimits("acme/x", l); err == nil || !strings.Contains(err.Error(), `plugins."acme/x".limits.`) {
-			t.Errorf("%+v: %v", l, err)
+	for text, values := range map[string]map[string]int64{
+		"memory_mib: it is 513; it must be from 1 to 512":                   {"memory_mib": 513},
+		"stack_kib: it is -1":                                               {"stack_kib": -1},
+		"memory: there is no such limit; known here: memory_mib, instances": {"memory": 1},
+	} {
+		if _, err := operatorLimits("acme/x", values); err == nil || !strings.Contains(err.Error(), `plugins."acme/x".limits.`+text) {
+			t.Errorf("%v: %v", values, err)
 		}
 	}
-	if err := checkLimits("acme/x", abi.ManifestLimits{MemoryMiB: 512}); err != nil {
-		t.Error(err)
+	if l, err := operatorLimits("acme/x", map[string]int64{"memory_mib": 512}); err != nil || l.MemoryMiB != 512 {
+		t.Errorf("%+v, %v", l, err)
 	}
 }

@@ -13,7 +13,6 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	abi "github.com/plinthhost/plinth/abi/v1"
 	"github.com/plinthhost/plinth/host/bridge"
 	"github.com/plinthhost/plinth/host/egress"
 	"github.com/plinthhost/plinth/host/wasm"
@@ -50,7 +49,7 @@ type Connection struct {
 type Settings struct {
 	Disabled bool
 	Config   map[string]any
-	Limits   abi.ManifestLimits // in place of the manifest's; zero fields leave those
+	Limits   map[string]int64 // in place of the manifest's, by its names
 }
 
 // State is where a plugin stands.
@@ -171,8 +170,8 @@ func (m *Manager) activate(ctx context.Context, candidate Candidate) (revision s
 		return "", err
 	}
 	revision = revisionOf(candidate.Wasm, config)
-	limits := m.options.Settings[manifest.ID].Limits
-	if err := checkLimits(manifest.ID, limits); err != nil {
+	limits, err := operatorLimits(manifest.ID, m.options.Settings[manifest.ID].Limits)
+	if err != nil {
 		return revision, err
 	}
 	spec, err := specOf(candidate, config, limits)

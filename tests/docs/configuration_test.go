@@ -94,6 +94,7 @@ func documentKeys(t *testing.T) []keyOf {
 var pluginKinds = map[string]keyOf{
 	"enabled": {kind: "true or false", preset: "`true`"},
 	"config":  {kind: "table", preset: "–"},
+	"limits":  {kind: "table", preset: "–"},
 }
 
 // unwrap answers the struct in a type, or nil and the kind of value.
