@@ -56,7 +56,7 @@ type Limits struct {
 	Instances      int           // that run or wait to run, at a time; 4
 	PoolMiB        int           // memory of the instances in use; 256
 	Deadline       time.Duration // of a call that sets none; 10 s
-	Wait           time.Duration // for an instance, and for a processor; 10 s
+	Wait           time.Duration // for an instance, and for a processor; 30 s
 	Start          time.Duration // of starting an instance; 2 s
 	Fuel           int64         // of a call; none
 	StackKiB       int           // of a call; 1024, held to within the stack one quantum can fill
@@ -74,7 +74,7 @@ func (l Limits) withDefaults() Limits {
 	set(&l.Instances, 4)
 	set(&l.PoolMiB, 256)
 	set(&l.Deadline, 10*time.Second)
-	set(&l.Wait, 10*time.Second)
+	set(&l.Wait, 30*time.Second)
 	set(&l.Start, 2*time.Second)
 	set(&l.StackKiB, 1024)
 	set(&l.InputBytes, 16<<20)
