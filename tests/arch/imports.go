@@ -97,7 +97,10 @@ func checkLeaves(graph Graph) []string {
 			continue // CheckNames reports it
 		}
 		for _, imported := range p.Imports {
-			_, isOurs := relative(imported)
+			target, isOurs := relative(imported)
+			if isOurs && under(target, leaf.Package) {
+				continue
+			}
 			foreign := graph[imported] == nil || !graph[imported].Standard
 			if isOurs || leaf.Standard && foreign {
 				found = append(found, fmt.Sprintf("%s imports %s, but must stand alone: %s", leaf.Package, imported, leaf.Reason))
