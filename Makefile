@@ -42,8 +42,9 @@ install: build ## install plinth into PREFIX/bin, or where `go install` would
 demo: build ## a session from prompt to answer, without a key or a network
 	scripts/demo
 
+# Never from the cache: tests that build the program depend on more than go test sees.
 test: prerequisites ## all tests that need nothing but Go and a C compiler
-	$(GO) test $(PACKAGES)
+	$(GO) test -count=1 $(PACKAGES)
 
 race: prerequisites ## the tests under the race detector
 	$(GO) test -race $(PACKAGES)
@@ -68,7 +69,7 @@ fmt: prerequisites ## format the Go code
 	gofmt -w -s .
 
 golden: prerequisites ## rewrite the golden files from what the code does now
-	packages=$$(scripts/matching 'flag\.Bool\("update"|/sessiontest"') && $(GO) test $$packages -update
+	packages=$$(scripts/matching 'flag\.Bool\("update"|plinth/session/sessiontest"') && $(GO) test $$packages -update
 
 plugins: prerequisites ## rebuild the guests (needs TinyGo)
 	scripts/plugins

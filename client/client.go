@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
@@ -39,16 +38,17 @@ type Client struct {
 }
 
 // Dial makes a client and makes sure that the host answers. Errors: a
-// *protocol.Error with the code unavailable when it does not.
+// *protocol.Error with the code unavailable when it does not, bad_request for an
+// address that is none.
 func Dial(ctx context.Context, options Options) (*Client, error) {
 	c, err := newClient(options)
 	if err != nil {
-		return nil, fmt.Errorf("dial: %w", err)
+		return nil, err
 	}
 	var health protocol.Health
 	if err := c.attempt(ctx, request{method: http.MethodGet, path: "/healthz"}, &health); err != nil {
 		c.Close()
-		return nil, fmt.Errorf("dial %s: %w", options.Address, err)
+		return nil, err
 	}
 	return c, nil
 }
@@ -86,11 +86,14 @@ func newClient(options Options) (*Client, error) {
 // checkURL refuses addresses a token must not go to.
 func checkURL(options Options) error {
 	u, err := url.Parse(options.Address)
+	if err == nil {
+		options.Address = u.Redacted() // it may stand in an error
+	}
 	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") || strings.TrimSuffix(u.Path, "/") != "" || u.User != nil || u.RawQuery != "" {
-		return fmt.Errorf("address %q: write it as unix:/path, http://host:port or https://host", options.Address)
+		return protocol.Errorf(protocol.BadRequest, "the host's address %q is none; write it as unix:/path, http://host:port or https://host", options.Address)
 	}
 	if u.Scheme == "http" && options.Token != "" && !options.Insecure && !isLoopback(u.Hostname()) {
-		return fmt.Errorf("address %q: the token would cross the network readable; use https, or allow it explicitly", options.Address)
+		return protocol.Errorf(protocol.BadRequest, "to %q the token would cross the network readable; use https, or allow it explicitly", options.Address)
 	}
 	return nil
 }

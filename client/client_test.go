@@ -3,6 +3,7 @@ package client_test
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -43,7 +44,9 @@ func TestDial(t *testing.T) {
 		"empty":       {client.Options{}, "write it as"},
 		"plain token": {client.Options{Address: "http://box.example:4747", Token: "x"}, "readable"},
 	} {
-		if _, err := client.Dial(ctx, test.options); err == nil || !strings.Contains(err.Error(), test.want) {
+		_, err := client.Dial(ctx, test.options)
+		var wire *protocol.Error
+		if !errors.As(err, &wire) || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v, want %q", name, err, test.want)
 		}
 	}
@@ -123,7 +126,7 @@ func TestCommands(t *testing.T) {
 }
 
 // TestRetryHasOneEffect: an answer that is lost is asked for again under the same
-// key or id.
+// key, or the same id where what is made has one.
 func TestRetryHasOneEffect(t *testing.T) {
 	t.Parallel()
 	var tries atomic.Int32
@@ -134,8 +137,7 @@ func TestRetryHasOneEffect(t *testing.T) {
 			return
 		}
 		keys <- r.Header.Get("Idempotency-Key")
-		body := make([]byte, r.ContentLength)
-		r.Body.Read(body)
+		body, _ := io.ReadAll(r.Body)
 		bodies <- string(body)
 		switch tries.Add(1) {
 		case 1:
@@ -150,7 +152,7 @@ func TestRetryHasOneEffect(t *testing.T) {
 	}))
 	defer failing.Close()
 	c := dial(t, client.Options{Address: failing.URL})
-	if _, err := c.CreateSession(t.Context(), protocol.CreateSession{}); err != nil {
+	if _, err := c.Interrupt(t.Context(), "ses_1"); err != nil {
 		t.Fatal(err)
 	}
 	first, second, third := <-keys, <-keys, <-keys
@@ -160,12 +162,26 @@ func TestRetryHasOneEffect(t *testing.T) {
 	for range 3 {
 		<-bodies
 	}
-	tries.Store(0)
-	if _, err := c.Prompt(t.Context(), "ses_1", protocol.Prompt{PromptBody: protocol.PromptBody{Text: "x"}}); err != nil {
-		t.Fatal(err)
-	}
-	if a, b := <-bodies, <-bodies; a != b || !strings.Contains(a, `"id":"msg_`) {
-		t.Errorf("bodies %s, %s", a, b)
+	for id, send := range map[string]func() error{
+		`"id":"msg_`: func() error {
+			_, err := c.Prompt(t.Context(), "ses_1", protocol.Prompt{PromptBody: protocol.PromptBody{Text: "x"}})
+			return err
+		},
+		`"id":"ses_`: func() error {
+			_, err := c.CreateSession(t.Context(), protocol.CreateSession{})
+			return err
+		},
+	} {
+		tries.Store(0)
+		if err := send(); err != nil {
+			t.Fatal(err)
+		}
+		if a, b, last := <-bodies, <-bodies, <-bodies; a != b || b != last || !strings.Contains(a, id) {
+			t.Errorf("bodies %s, %s, %s", a, b, last)
+		}
+		for range 3 {
+			<-keys
+		}
 	}
 }
 

@@ -9,9 +9,13 @@ import (
 	"github.com/plinthhost/plinth/client/protocol"
 )
 
-// CreateSession makes a session, or answers the one with that id.
+// CreateSession makes a session, or answers the one with that id. A session without an
+// id is given one, so that repeating it is safe.
 func (c *Client) CreateSession(ctx context.Context, session protocol.CreateSession) (created protocol.Session, err error) {
-	err = c.command(ctx, request{method: http.MethodPost, path: "/v1/sessions", body: session}, &created)
+	if session.ID == "" {
+		session.ID = c.ids.Session()
+	}
+	err = c.do(ctx, request{method: http.MethodPost, path: "/v1/sessions", body: session}, &created)
 	return created, err
 }
 
@@ -109,6 +113,12 @@ func (c *Client) Permissions(ctx context.Context, session string) (list protocol
 func (c *Client) Reply(ctx context.Context, id string, reply protocol.PermissionReply) (receipt protocol.PermissionReceipt, err error) {
 	err = c.command(ctx, request{method: http.MethodPost, path: "/v1/permissions/" + url.PathEscape(id) + "/reply", body: reply}, &receipt)
 	return receipt, err
+}
+
+// Plugins answers the plugins, also those that were refused.
+func (c *Client) Plugins(ctx context.Context) (list protocol.PluginList, err error) {
+	err = c.do(ctx, request{method: http.MethodGet, path: "/v1/plugins"}, &list)
+	return list, err
 }
 
 // Tokens lists the tokens.

@@ -179,7 +179,7 @@ func TestFollowEnds(t *testing.T) {
 	}
 
 	session = h.Session()
-	token, err := h.Create(t.Context(), protocol.CreateToken{Scopes: []protocol.Scope{protocol.ScopeRead}})
+	token, err := h.Create(t.Context(), server.Caller{}, protocol.CreateToken{Scopes: []protocol.Scope{protocol.ScopeRead}})
 	if err != nil {
 		t.Fatal(err)
 	}

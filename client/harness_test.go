@@ -64,7 +64,7 @@ func startWith(t *testing.T, memory *servertest.Memory, socket string, change ..
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	token, err := memory.Create(t.Context(), protocol.CreateToken{Scopes: []protocol.Scope{protocol.ScopeAdmin}})
+	token, err := memory.Create(t.Context(), server.Caller{}, protocol.CreateToken{Scopes: []protocol.Scope{protocol.ScopeAdmin}})
 	if err != nil {
 		t.Fatal(err)
 	}

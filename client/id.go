@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// IDs makes message ids the way the host does, so that a prompt can be repeated
-// under its id. Its zero value is ready; it may be used by many goroutines.
+// IDs makes ids the way the host does, so that a prompt or the creation of a session
+// can be repeated under its id. Its zero value is ready; it may be used by many goroutines.
 type IDs struct {
 	mu    sync.Mutex
 	last  int64 // milliseconds of the id made last; never decreases
@@ -17,16 +17,22 @@ type IDs struct {
 
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-// Message makes a message id: "msg_", 48 bits of milliseconds and a 16-bit counter
-// as hex, and 14 random characters. Ids of one IDs ascend.
-func (g *IDs) Message() string {
+// Message makes the id of a prompt. The ids that one IDs makes ascend.
+func (g *IDs) Message() string { return g.make("msg_") }
+
+// Session makes the id of a session.
+func (g *IDs) Session() string { return g.make("ses_") }
+
+// make answers the prefix, 48 bits of milliseconds and a 16-bit counter as hex, and 14
+// random characters.
+func (g *IDs) make(prefix string) string {
 	ms, count := g.tick(time.Now().UnixMilli())
 	var tail [14]byte
 	rand.Read(tail[:]) // never fails
 	for i, b := range tail {
 		tail[i] = base62[int(b)%len(base62)] // the small bias is harmless: ids are no secrets
 	}
-	return fmt.Sprintf("msg_%012x%04x%s", ms&(1<<48-1), count, tail[:])
+	return fmt.Sprintf("%s%012x%04x%s", prefix, ms&(1<<48-1), count, tail[:])
 }
 
 // tick answers a pair greater than every one before, also when the clock steps back.

@@ -21,14 +21,14 @@ var (
 	ErrShutdown = errors.New("the host is shutting down")
 )
 
-// ConflictError is a message id that stands for something else already.
+// ConflictError is an id that stands for something else already.
 type ConflictError struct {
-	Message string
-	Reason  string
+	ID     string // of a message or a session
+	Reason string
 }
 
 func (e *ConflictError) Error() string {
-	return fmt.Sprintf("message %s exists already with %s; use a new id, or repeat the first request exactly", e.Message, e.Reason)
+	return fmt.Sprintf("the id %s stands for %s already; use a new id, or repeat the first request exactly", e.ID, e.Reason)
 }
 
 // BlockedError is a context epoch that cannot begin because required sources are

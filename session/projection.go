@@ -157,7 +157,7 @@ func (p projector) free(id string) error {
 	var owner string
 	err := p.tx.QueryRow(p.ctx, `SELECT session_id FROM input WHERE id = $1`, id).Scan(&owner)
 	if err == nil {
-		return &ConflictError{Message: id, Reason: "another prompt"}
+		return &ConflictError{ID: id, Reason: "another prompt"}
 	}
 	if !isNotFound(err) {
 		return err
@@ -169,7 +169,7 @@ func (p projector) freeMessage(id string) error {
 	var seq int64
 	err := p.tx.QueryRow(p.ctx, `SELECT seq FROM message WHERE id = $1`, id).Scan(&seq)
 	if err == nil {
-		return &ConflictError{Message: id, Reason: "another message"}
+		return &ConflictError{ID: id, Reason: "another message"}
 	}
 	if !isNotFound(err) {
 		return err
@@ -189,7 +189,7 @@ func (p projector) promptPromoted(e PromptPromoted) error {
 		return err
 	}
 	if affected != 1 {
-		return &ConflictError{Message: e.Message, Reason: "no pending prompt of that body"}
+		return &ConflictError{ID: e.Message, Reason: "no pending prompt of that body"}
 	}
 	if err := p.freeMessage(e.Message); err != nil {
 		return err

@@ -80,7 +80,7 @@ func (s *Sessions) Create(ctx context.Context, origin Origin, request CreateRequ
 	_, err = s.append(ctx, origin, request.ID, store.Exactly(-1), payload)
 	switch {
 	case errors.Is(err, store.ErrDeleted):
-		return Session{}, false, &ConflictError{Message: request.ID, Reason: "a session that was deleted"}
+		return Session{}, false, &ConflictError{ID: request.ID, Reason: "a session that was deleted"}
 	case errors.Is(err, store.ErrSequence): // another create of the same id won
 		session, err = s.Get(ctx, request.ID)
 		return session, false, err
@@ -144,7 +144,7 @@ func (s *Sessions) Admit(ctx context.Context, origin Origin, request PromptReque
 		return Input{}, err
 	}
 	if reason := differs(input, request, canonical); reason != "" {
-		return Input{}, &ConflictError{Message: request.ID, Reason: reason}
+		return Input{}, &ConflictError{ID: request.ID, Reason: reason}
 	}
 	if request.AdmitOnly {
 		return input, nil
@@ -176,9 +176,9 @@ func differs(input Input, request PromptRequest, canonical []byte) string {
 	stored, err := input.Prompt.Canonical()
 	switch {
 	case input.Session != request.Session:
-		return "another session"
+		return "a prompt of another session"
 	case input.Delivery != request.Delivery:
-		return "the delivery " + string(input.Delivery)
+		return "a prompt with the delivery " + string(input.Delivery)
 	case err != nil || !bytes.Equal(stored, canonical):
 		return "another prompt"
 	}

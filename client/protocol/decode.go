@@ -31,7 +31,7 @@ func explain(err error) string {
 	switch {
 	case errors.Is(err, io.EOF):
 		return "there is no JSON value"
-	case errors.Is(err, io.ErrUnexpectedEOF):
+	case errors.Is(err, io.ErrUnexpectedEOF), err.Error() == "unexpected end of JSON input":
 		return "the JSON value is cut off"
 	case errors.As(err, &syntax):
 		return fmt.Sprintf("not JSON at byte %d: %s", syntax.Offset, strings.TrimPrefix(syntax.Error(), "json: "))

@@ -15,7 +15,9 @@ type Hello struct {
 type ClientInfo struct {
 	Name    string `json:"name,omitempty"`
 	Version string `json:"version,omitempty"`
-	ID      string `json:"id,omitempty"`
+	// ID is the client's own name for itself, at most 64 bytes. A connection ends
+	// (4012) when the same principal opens another under the same id.
+	ID string `json:"id,omitempty"`
 }
 
 // Want is what a client asks for beyond the frames it needs.
@@ -63,7 +65,8 @@ type Req struct {
 	T      string `json:"t"` // "req"
 	ID     string `json:"id"`
 	Method string `json:"method"`
-	// Key makes the request repeatable: the same key has one effect.
+	// Key makes the request repeatable: the same key has one effect. At most
+	// MaxKey bytes.
 	Key    string `json:"key,omitempty"`
 	Params Raw    `json:"params,omitempty"`
 }

@@ -13,7 +13,14 @@ const (
 	MethodSessionResume    = "session.resume"    // SessionParams → CommandReceipt
 	MethodPermissionsList  = "permissions.list"  // PermissionsParams → PermissionList
 	MethodPermissionReply  = "permission.reply"  // ReplyParams → PermissionReceipt
+	MethodPluginsList      = "plugins.list"      // nothing → PluginList
 )
+
+// MaxKey bounds the key of a command, in bytes.
+const MaxKey = 128
+
+// NoParams are the parameters of a method that takes none.
+type NoParams struct{}
 
 // SessionParams names a session.
 type SessionParams struct {

@@ -57,6 +57,9 @@ func decodeClientFrame(head frameHead, data []byte) (any, *Error) {
 		if err := json.Unmarshal(data, frame); err != nil {
 			return nil, Errorf(BadRequest, "%s", explain(err))
 		}
+		if len(frame.Client.ID) > maxName {
+			return nil, Errorf(BadRequest, "field \"client.id\" has %d bytes, the limit is %d", len(frame.Client.ID), maxName)
+		}
 		return frame, nil
 	case "sub":
 		return strict(data, &Sub{}, "sub", head.Sub)
@@ -65,7 +68,7 @@ func decodeClientFrame(head frameHead, data []byte) (any, *Error) {
 	case "unsub":
 		return strict(data, &Unsub{}, "sub", head.Sub)
 	case "req":
-		return strict(data, &Req{}, "id", head.ID)
+		return request(data, head.ID)
 	case "pong":
 		return strict(data, &Pong{}, "t", head.T)
 	case "":
@@ -73,6 +76,18 @@ func decodeClientFrame(head frameHead, data []byte) (any, *Error) {
 	default:
 		return nil, Errorf(BadRequest, "there is no frame %q", clip(head.T))
 	}
+}
+
+// request decodes a req, whose key is bounded as the header of HTTP is.
+func request(data []byte, id string) (any, *Error) {
+	req := &Req{}
+	if frame, err := strict(data, req, "id", id); err != nil {
+		return frame, err
+	}
+	if len(req.Key) > MaxKey {
+		return nil, Errorf(BadRequest, "field \"key\" has %d bytes, the limit is %d", len(req.Key), MaxKey)
+	}
+	return req, nil
 }
 
 // strict decodes the frame and requires that its name is not empty.

@@ -2,11 +2,11 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"time"
@@ -14,13 +14,10 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/plinthhost/plinth/cmd/host/config"
-	"github.com/plinthhost/plinth/host/egress"
 	"github.com/plinthhost/plinth/host/fsys"
-	"github.com/plinthhost/plinth/host/offline"
 	"github.com/plinthhost/plinth/host/plugin"
 	"github.com/plinthhost/plinth/host/secret"
 	"github.com/plinthhost/plinth/host/server"
-	"github.com/plinthhost/plinth/plugins/builtin"
 	"github.com/plinthhost/plinth/registry"
 	"github.com/plinthhost/plinth/session"
 	"github.com/plinthhost/plinth/session/runner"
@@ -37,6 +34,11 @@ type app struct {
 	directory string
 	// listen leaves out the TCP address when it is empty.
 	listen string
+	// wakes makes the host go on with the sessions that have work. A host that lives
+	// for one command leaves them to one that stays.
+	wakes bool
+	// compiler is as in cli.
+	compiler func(ctx context.Context) *exec.Cmd
 	// fatal is called once when the log can keep nothing any more.
 	fatal func(error)
 
@@ -47,6 +49,7 @@ type app struct {
 	permissions *session.Permissions
 	plugins     *plugin.Manager
 	coordinator *session.Coordinator
+	backend     *backend
 	server      *server.Server
 	closers     []func() error
 }
@@ -101,69 +104,6 @@ func (a *app) openStore(ctx context.Context) error {
 	return nil
 }
 
-func (a *app) startPlugins(ctx context.Context) error {
-	a.scrubber = &secret.Scrubber{}
-	if _, err := a.registries.Replace(registry.Scope{ID: "core/offline", Builtin: true,
-		Contributions: []registry.Contribution{a.kinds.Providers.Contribute(offline.Name, 0, offline.Provider{})}}); err != nil {
-		return err
-	}
-	settings, err := pluginSettings(a.config.Plugins.Settings)
-	if err != nil {
-		return err
-	}
-	a.plugins, err = plugin.NewManager(plugin.Options{
-		CacheDir: filepath.Join(a.config.Data, "cache"), Registries: a.registries, Kinds: a.kinds, Rules: a.permissions,
-		Clock: session.SystemClock{}, ConfigDir: filepath.Dir(a.config.File), Private: []string{a.config.Data},
-		Providers: a.connections(), Settings: settings, Logger: a.logger.Named("plugin"),
-	})
-	if err != nil {
-		return err
-	}
-	a.closers = append(a.closers, a.plugins.Close)
-	for _, b := range builtin.All() {
-		candidate, err := plugin.Packed("builtin "+b.ID, b.Wasm, true)
-		if err == nil {
-			err = a.plugins.Add(ctx, candidate)
-		}
-		if err != nil {
-			return fmt.Errorf("builtin %s: %w", b.ID, err)
-		}
-	}
-	for _, folder := range a.config.Plugins.Folders {
-		found, failed := plugin.Folder(folder)
-		for _, err := range failed {
-			a.plugins.Refused(err)
-			a.logger.Error("plugin refused", "error", err)
-		}
-		for _, candidate := range found {
-			if err := a.plugins.Add(ctx, candidate); err != nil {
-				a.logger.Error("plugin refused", "error", err)
-			}
-		}
-	}
-	for _, missing := range a.plugins.Missing() {
-		a.logger.Error("provider not available", "reason", missing)
-	}
-	return nil
-}
-
-// connections are the operator's providers; each reaches its base URL and nothing
-// else, with its secret put in behind the guest's back.
-func (a *app) connections() map[string]plugin.Connection {
-	all := make(map[string]plugin.Connection, len(a.config.Providers))
-	for name, provider := range a.config.Providers {
-		all[name] = plugin.Connection{Plugin: provider.Plugin, Open: func(auth egress.Auth) (*egress.Client, error) {
-			options := egress.Options{BaseURL: provider.BaseURL, Scrubber: a.scrubber}
-			if provider.Secret != "" {
-				options.Auth = auth
-				options.Secret = func(ctx context.Context) (secret.Value, error) { return secret.Resolve(ctx, provider.Secret) }
-			}
-			return egress.New(options)
-		}}
-	}
-	return all
-}
-
 func (a *app) startRunner(ctx context.Context, encoder session.Encoder) error {
 	live := session.NewLive()
 	settings := runner.DefaultConfig()
@@ -176,15 +116,17 @@ func (a *app) startRunner(ctx context.Context, encoder session.Encoder) error {
 		return err
 	}
 	sessions := session.NewSessions(a.store, encoder, places{}, a.coordinator, session.Defaults{Agent: a.config.Agent, Model: a.config.Model})
-	shown := &backend{log: a.store, sessions: sessions, permissions: a.permissions, coordinator: a.coordinator, live: live, directory: a.directory}
+	a.backend = &backend{log: a.store, sessions: sessions, permissions: a.permissions, coordinator: a.coordinator, live: live,
+		plugins: a.plugins, keys: newKeys(a.store.KV(), time.Now), directory: a.directory}
 	tokens := server.NewTokenStore(a.store.KV(), time.Now)
 	var err error
 	a.server, err = server.New(server.Options{
 		Listen: a.listen, Socket: socketPath(a.config.Data), AllowedHosts: a.config.AllowedHosts, AllowedOrigins: a.config.AllowedOrigins,
 		Version: version, Logger: a.logger.Named("server"),
 	}, server.Backend{
-		Sessions: sessionService{shown}, Prompts: promptService{shown}, Control: controlService{shown}, Permissions: permissionService{shown},
-		Events: eventService{shown}, Deltas: deltaService{shown}, Access: tokens, Tokens: tokens,
+		Sessions: sessionService{a.backend}, Prompts: promptService{a.backend}, Control: controlService{a.backend},
+		Permissions: permissionService{a.backend}, Plugins: pluginService{a.backend},
+		Events: eventService{a.backend}, Deltas: deltaService{a.backend}, Access: tokens, Tokens: tokens,
 		Ready: func(context.Context) error { return nil },
 	})
 	if err != nil {
@@ -195,7 +137,7 @@ func (a *app) startRunner(ctx context.Context, encoder session.Encoder) error {
 }
 
 // recover settles what a host that died left open, then wakes the sessions whose
-// pending prompts ask for it.
+// pending prompts ask for it, unless the host is not to stay.
 func (a *app) recover(ctx context.Context, work *runner.Runner) error {
 	var running, woken []string
 	err := a.store.View(ctx, func(tx store.Tx) (err error) {
@@ -213,8 +155,10 @@ func (a *app) recover(ctx context.Context, work *runner.Runner) error {
 			return fmt.Errorf("recover %s: %w", id, err)
 		}
 	}
-	for _, id := range woken {
-		a.coordinator.Wake(id, 0)
+	if a.wakes {
+		for _, id := range woken {
+			a.coordinator.Wake(id, 0)
+		}
 	}
 	return nil
 }
@@ -235,20 +179,6 @@ func rules(configured []config.Rule) []session.Rule {
 		all[i] = session.Rule{Action: rule.Action, Resource: rule.Resource, Effect: session.Effect(rule.Effect)}
 	}
 	return all
-}
-
-func pluginSettings(configured map[string]config.Plugin) (map[string]plugin.Settings, error) {
-	all := make(map[string]plugin.Settings, len(configured))
-	for id, settings := range configured {
-		one := plugin.Settings{Disabled: !settings.Enabled}
-		if len(settings.Config) > 0 {
-			if err := json.Unmarshal(settings.Config, &one.Config); err != nil {
-				return nil, fmt.Errorf("plugins.%q.config: %w", id, err)
-			}
-		}
-		all[id] = one
-	}
-	return all, nil
 }
 
 // places resolves working directories on this machine.

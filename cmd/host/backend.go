@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"strconv"
 
 	"github.com/plinthhost/plinth/client/protocol"
+	"github.com/plinthhost/plinth/host/plugin"
 	"github.com/plinthhost/plinth/host/server"
 	"github.com/plinthhost/plinth/session"
 	"github.com/plinthhost/plinth/session/view"
@@ -19,6 +21,8 @@ type backend struct {
 	permissions *session.Permissions
 	coordinator *session.Coordinator
 	live        *session.Live
+	plugins     *plugin.Manager
+	keys        *keys
 	// directory is where a session works whose creator does not say.
 	directory string
 }
@@ -30,11 +34,13 @@ func origin(caller server.Caller) session.Origin {
 // head answers the cursor of a session's last event. It is read before the state
 // it goes with, so that following from it misses nothing.
 func (b *backend) head(ctx context.Context, id string) (string, error) {
+	seq, err := b.headSeq(ctx, id)
+	return b.cursor(seq), err
+}
+
+func (b *backend) headSeq(ctx context.Context, id string) (int64, error) {
 	page, err := b.log.Read(ctx, id, math.MaxInt64-1, 1)
-	if err != nil {
-		return "", err
-	}
-	return b.cursor(page.Head.Seq), nil
+	return page.Head.Seq, err
 }
 
 func (b *backend) cursor(seq int64) string { return protocol.NewCursor(b.log.ID(), seq, "").String() }
@@ -74,10 +80,21 @@ func (b sessionService) Create(ctx context.Context, caller server.Caller, reques
 	if directory == "" {
 		directory = b.directory
 	}
-	s, created, err := b.sessions.Create(ctx, origin(caller), session.CreateRequest{
-		ID: request.ID, Directory: directory, Title: request.Title, Agent: request.Agent, Model: kernelModel(request.Model)})
+	by, id := origin(caller), request.ID
+	if id == "" && caller.Key != "" {
+		var err error
+		if by.Cause, err = requestID(caller, "create", request); err != nil {
+			return protocol.Session{}, false, err
+		}
+		id = idOf(session.PrefixSession, caller)
+	}
+	s, created, err := b.sessions.Create(ctx, by, session.CreateRequest{
+		ID: id, Directory: directory, Title: request.Title, Agent: request.Agent, Model: kernelModel(request.Model)})
+	if err == nil && !created && request.ID == "" {
+		err = b.createdBy(ctx, id, by.Cause)
+	}
 	if err != nil {
-		return protocol.Session{}, false, wireError(err)
+		return protocol.Session{}, false, keyedError(caller, request.ID, err)
 	}
 	cursor, err := b.head(ctx, s.ID)
 	if err != nil {
@@ -85,6 +102,18 @@ func (b sessionService) Create(ctx context.Context, caller server.Caller, reques
 	}
 	wire, err := b.show(ctx, s, cursor)
 	return wire, created, wireError(err)
+}
+
+// createdBy is a conflict when the session was made by another request.
+func (b sessionService) createdBy(ctx context.Context, id, request string) error {
+	page, err := b.log.Read(ctx, id, -1, 1)
+	if err != nil || len(page.Events) == 0 {
+		return err
+	}
+	if page.Events[0].Cause != request {
+		return keyConflict("another session")
+	}
+	return nil
 }
 
 func (b sessionService) Get(ctx context.Context, id string) (protocol.Session, error) {
@@ -162,53 +191,16 @@ func (b sessionService) Messages(ctx context.Context, id string, request protoco
 	return protocol.MessageList{Messages: wireMessages(messages[:min(len(messages), request.Limit)]), More: more, Cursor: cursor}, nil
 }
 
-// controlService is server.Control.
-type controlService struct{ *backend }
+// pluginService is server.Plugins.
+type pluginService struct{ *backend }
 
-func (b controlService) Interrupt(ctx context.Context, caller server.Caller, id string) (protocol.CommandReceipt, error) {
-	seq, err := b.sessions.Interrupt(ctx, origin(caller), id)
-	if err != nil {
-		return protocol.CommandReceipt{}, wireError(err)
-	}
-	return protocol.CommandReceipt{SessionID: id, Seq: &seq, Cursor: b.cursor(seq)}, nil
-}
-
-func (b controlService) Resume(ctx context.Context, _ server.Caller, id string) (protocol.CommandReceipt, error) {
-	cursor, err := b.head(ctx, id)
-	if err == nil {
-		err = b.sessions.Resume(ctx, id)
-	}
-	if err != nil {
-		return protocol.CommandReceipt{}, wireError(err)
-	}
-	return protocol.CommandReceipt{SessionID: id, Cursor: cursor}, nil
-}
-
-// permissionService is server.Permissions.
-type permissionService struct{ *backend }
-
-func (b permissionService) List(ctx context.Context, id string) (protocol.PermissionList, error) {
-	open, err := b.permissions.List(ctx, id)
-	if err != nil {
-		return protocol.PermissionList{}, wireError(err)
-	}
-	list := protocol.PermissionList{Permissions: make([]protocol.Permission, len(open))}
-	for i, permission := range open {
-		list.Permissions[i] = wirePermission(permission, b.cursor(permission.Seq))
+func (b pluginService) List(context.Context) (protocol.PluginList, error) {
+	var list protocol.PluginList
+	for _, status := range b.plugins.Plugins() {
+		list.Plugins = append(list.Plugins, protocol.Plugin{ID: status.ID, Version: status.Version, Origin: status.Origin,
+			Revision: status.Revision, State: protocol.PluginState(status.State), Error: status.Error})
 	}
 	return list, nil
-}
-
-func (b permissionService) Reply(ctx context.Context, caller server.Caller, id string, reply protocol.PermissionReply) (protocol.PermissionReceipt, error) {
-	permission, err := b.permissions.Reply(ctx, origin(caller), id, session.Reply(reply.Reply), reply.Message)
-	if err != nil {
-		return protocol.PermissionReceipt{}, wireError(err)
-	}
-	cursor, err := b.head(ctx, permission.Session)
-	if err != nil {
-		return protocol.PermissionReceipt{}, wireError(err)
-	}
-	return protocol.PermissionReceipt{ID: id, SessionID: permission.Session, Reply: reply.Reply, Cursor: cursor}, nil
 }
 
 // eventService is server.Events.
@@ -218,20 +210,25 @@ func (b eventService) LogID() string { return b.log.ID() }
 
 func (b eventService) Read(ctx context.Context, id string, after int64, limit int) (server.EventPage, error) {
 	if !session.IsSessionID(id) {
-		return server.EventPage{}, protocol.Errorf(protocol.NotFound, "there is no session %q", id)
+		return server.EventPage{}, unknownSession(id)
 	}
 	page, err := b.log.Read(ctx, id, after, limit)
 	if err != nil {
 		return server.EventPage{}, wireError(err)
 	}
 	if page.Head.Seq < 0 {
-		return server.EventPage{}, protocol.Errorf(protocol.NotFound, "there is no session %q", id)
+		return server.EventPage{}, unknownSession(id)
 	}
 	events := make([]protocol.Event, len(page.Events))
 	for i, event := range page.Events {
 		events[i] = wireEvent(event)
 	}
 	return server.EventPage{Events: events, Head: page.Head.Seq, First: page.Head.First, More: page.More}, nil
+}
+
+// unknownSession words what the kernel says of a session it does not know.
+func unknownSession(id string) error {
+	return wireError(fmt.Errorf("session %s: %w", oneLine(id, 64), session.ErrNotFound))
 }
 
 func (b eventService) Watch(id string) server.Wake { return b.log.Watch(id) }

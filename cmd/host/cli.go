@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"os/exec"
 	"syscall"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 
 	"github.com/plinthhost/plinth/client"
 	"github.com/plinthhost/plinth/cmd/host/config"
+	"github.com/plinthhost/plinth/store/sqlite"
 )
 
 // cli is the program with its surroundings.
@@ -25,6 +27,11 @@ type cli struct {
 
 	flags  config.Overrides
 	server string // address of the host to talk to
+	// patience is how long a host may be away: one that starts, and one that a run
+	// follows.
+	patience time.Duration
+	// compiler is how a module that is not built in is compiled apart; nil does it here.
+	compiler func(ctx context.Context) *exec.Cmd
 }
 
 // Variables that belong to the command line, not to the configuration.
@@ -39,7 +46,7 @@ func (c *cli) command() *cobra.Command {
 		Short: "A host for LLM agent sessions: durable, live, extended by WebAssembly",
 		Long: `Plinth hosts LLM agent sessions. Sessions are durable and event-sourced, clients
 follow them live, and everything that varies is a sandboxed WebAssembly plugin.`,
-		Version: version, SilenceErrors: true, SilenceUsage: true, Args: usage(cobra.NoArgs),
+		Version: version, SilenceErrors: true, SilenceUsage: true,
 	}
 	root.SetIn(c.in)
 	root.SetOut(c.out)
@@ -50,8 +57,23 @@ follow them live, and everything that varies is a sandboxed WebAssembly plugin.`
 	set.StringVar(&c.flags.Data, "data", "", "data folder (default: the user's)")
 	set.StringVar(&c.flags.LogLevel, "log-level", "", "trace, debug, info, warn or error")
 	set.StringVar(&c.server, "server", "", "talk to this host: unix:PATH, or http://HOST:PORT with "+variableToken+" set (default: the host of the data folder)")
-	root.AddCommand(c.serveCommand(), c.runCommand(), c.sessionsCommand(), c.eventsCommand(), c.tokenCommand())
+	root.AddCommand(c.serveCommand(), c.runCommand(), c.sessionsCommand(), c.eventsCommand(), c.pluginsCommand(), c.tokenCommand())
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	strict(root)
 	return root
+}
+
+// strict makes a word that no command has a mistake of usage, also below commands
+// that only hold others: those tell of themselves and would end well.
+func strict(command *cobra.Command) {
+	if !command.Runnable() {
+		command.Args, command.DisableFlagsInUseLine = usage(cobra.NoArgs), true
+		command.RunE = func(command *cobra.Command, _ []string) error { return command.Help() }
+	}
+	for _, below := range command.Commands() {
+		strict(below)
+	}
 }
 
 func (c *cli) load() (config.Config, error) {
@@ -90,7 +112,7 @@ func (c *cli) serve(ctx context.Context) error {
 	}
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	host := &app{config: loaded, logger: c.logger(loaded.LogLevel), directory: directory, listen: loaded.Listen,
+	host := &app{config: loaded, compiler: c.compiler, logger: c.logger(loaded.LogLevel), directory: directory, listen: loaded.Listen, wakes: true,
 		fatal: func(err error) { fail(fmt.Errorf("the log cannot be written: %w", err)) }}
 	if err := host.start(ctx); err != nil {
 		return err
@@ -126,20 +148,50 @@ func (c *cli) connect(ctx context.Context, embed bool) (*client.Client, func(), 
 		return nil, nil, err
 	}
 	options.Address, options.Token = "unix:"+socketPath(loaded.Data), ""
-	if listening(socketPath(loaded.Data)) {
+	if !embed {
+		if !listening(socketPath(loaded.Data)) {
+			return nil, nil, &exitError{exitUnreachable, fmt.Errorf("no host serves %s; start one with plinth serve", loaded.Data)}
+		}
 		dialled, err := client.Dial(ctx, options)
-		if err != nil {
+		return dialled, dialled.Close, err
+	}
+	giveUp := time.Now().Add(c.patience)
+	for {
+		dialled, leave, err := visit(ctx, loaded.Data, options)
+		if dialled != nil || err != nil {
+			return dialled, leave, err
+		}
+		dialled, leave, err = c.embedded(ctx, loaded, options)
+		var held *sqlite.LockedError
+		if !errors.As(err, &held) || time.Now().After(giveUp) {
+			return dialled, leave, err
+		}
+		// Another process has the folder and does not listen yet, or not any more.
+		if err := again(ctx); err != nil {
 			return nil, nil, err
 		}
-		return dialled, dialled.Close, nil
 	}
-	if !embed {
-		return nil, nil, &exitError{exitUnreachable, fmt.Errorf("no host serves %s; start one with plinth serve", loaded.Data)}
-	}
-	return c.embedded(ctx, loaded, options)
 }
 
-// embedded runs a host for the time of one command, on the unix socket only.
+// visit answers a client of the host that listens, nil without one. That host stays
+// until leave is called.
+func visit(ctx context.Context, data string, options client.Options) (dialled *client.Client, leave func(), err error) {
+	guest, err := enter(ctx, data)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !listening(socketPath(data)) {
+		return nil, nil, guest.Close()
+	}
+	if dialled, err = client.Dial(ctx, options); err != nil {
+		return nil, nil, errors.Join(err, guest.Close())
+	}
+	return dialled, func() { dialled.Close(); guest.Close() }, nil
+}
+
+// embedded runs a host for the time of one command, on the unix socket only. Other
+// commands may use it meanwhile; it stays until they are done, or this one is
+// interrupted.
 func (c *cli) embedded(ctx context.Context, loaded config.Config, options client.Options) (*client.Client, func(), error) {
 	directory, err := os.Getwd()
 	if err != nil {
@@ -150,7 +202,7 @@ func (c *cli) embedded(ctx context.Context, loaded config.Config, options client
 		level = "warn" // the command's own output is what the person asked for
 	}
 	logger := c.logger(level)
-	host := &app{config: loaded, logger: logger, directory: directory, fatal: func(err error) { logger.Error("the log cannot be written", "error", err) }}
+	host := &app{config: loaded, compiler: c.compiler, logger: logger, directory: directory, fatal: func(err error) { logger.Error("the log cannot be written", "error", err) }}
 	if err := host.start(ctx); err != nil {
 		return nil, nil, err
 	}
@@ -160,7 +212,8 @@ func (c *cli) embedded(ctx context.Context, loaded config.Config, options client
 	}
 	return dialled, func() {
 		dialled.Close()
-		if err := host.close(); err != nil {
+		err := closing(ctx, loaded.Data, host.close)
+		if err != nil {
 			logger.Error("closing the host", "error", err)
 		}
 	}, nil

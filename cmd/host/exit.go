@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 
 	"github.com/plinthhost/plinth/client/protocol"
@@ -34,10 +35,25 @@ func exitCode(err error) int {
 		return exitOK
 	case errors.As(err, &exit):
 		return exit.code
+	case errors.Is(err, context.Canceled):
+		return exitInterrupted
 	case errors.As(err, &wire) && wire.Code == protocol.Unavailable:
 		return exitUnreachable
 	case errors.As(err, &wire) && wire.Code == protocol.BadRequest:
 		return exitUsage
 	}
 	return exitFailed
+}
+
+// explain is the error as the terminal shows it.
+func explain(err error) string {
+	text := plain(err.Error())
+	var wire *protocol.Error
+	switch {
+	case errors.As(err, &wire) && wire.Code == protocol.Unauthenticated:
+		text += "; set " + variableToken + " to a token that plinth token create made on that host"
+	case errors.Is(err, context.Canceled):
+		text = "interrupted"
+	}
+	return text
 }

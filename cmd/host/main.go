@@ -7,17 +7,25 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
+
+	"github.com/plinthhost/plinth/host/wasm"
 )
 
 // version is stamped by the build.
 var version = "unversioned"
 
 func main() {
+	if len(os.Args) == 2 && os.Args[1] == compileCommand {
+		os.Exit(wasm.Compile(os.Stdin, os.Stdout))
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	c := &cli{in: os.Stdin, out: os.Stdout, errors: os.Stderr, environ: os.Environ()}
-	code := c.execute(ctx, os.Args[1:])
-	stop()
-	os.Exit(code)
+	context.AfterFunc(ctx, stop) // the second signal ends the process at once
+	c := &cli{in: os.Stdin, out: os.Stdout, errors: os.Stderr, environ: os.Environ(), patience: 30 * time.Second}
+	if program, err := os.Executable(); err == nil {
+		c.compiler = compiler(program)
+	}
+	os.Exit(c.execute(ctx, os.Args[1:]))
 }
 
 // execute runs one command line and answers the exit code.
@@ -26,7 +34,7 @@ func (c *cli) execute(ctx context.Context, args []string) int {
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	if err != nil {
-		fmt.Fprintln(c.errors, "plinth:", plain(err.Error()))
+		fmt.Fprintln(c.errors, "plinth:", explain(err))
 	}
 	return exitCode(err)
 }

@@ -13,12 +13,16 @@ import (
 type promptService struct{ *backend }
 
 func (b promptService) Admit(ctx context.Context, caller server.Caller, id string, prompt protocol.Prompt) (protocol.Receipt, error) {
+	message := prompt.ID
+	if message == "" {
+		message = idOf(session.PrefixMessage, caller)
+	}
 	input, err := b.sessions.Admit(ctx, origin(caller), session.PromptRequest{
-		ID: prompt.ID, Session: id, Prompt: kernelPrompt(prompt.PromptBody), Delivery: session.Delivery(prompt.Delivery),
+		ID: message, Session: id, Prompt: kernelPrompt(prompt.PromptBody), Delivery: session.Delivery(prompt.Delivery),
 		AdmitOnly: prompt.Resume != nil && !*prompt.Resume,
 	})
 	if err != nil {
-		return protocol.Receipt{}, wireError(err)
+		return protocol.Receipt{}, keyedError(caller, prompt.ID, err)
 	}
 	return wireReceipt(input, b.cursor(input.Admitted)), nil
 }

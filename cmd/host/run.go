@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/mattn/go-isatty"
 	"github.com/spf13/cobra"
@@ -18,9 +19,9 @@ import (
 
 // runFlags are the flags of plinth run.
 type runFlags struct {
-	session, directory, model, agent, onAsk string
-	allow                                   []string
-	json                                    bool
+	session, id, directory, model, agent, onAsk string
+	allow                                       []string
+	json                                        bool
 }
 
 func (c *cli) runCommand() *cobra.Command {
@@ -39,6 +40,7 @@ host it starts one for the time of the command, on the same data.`,
 	}
 	set := command.Flags()
 	set.StringVarP(&flags.session, "session", "s", "", "go on with this session instead of a new one")
+	set.StringVar(&flags.id, "id", "", "the prompt's id, msg_…; sent again with it to the same session, the prompt is admitted once")
 	set.StringVarP(&flags.directory, "dir", "C", "", "the new session's working directory (default: this one)")
 	set.StringVarP(&flags.model, "model", "m", "", "provider/model (default: the configured one)")
 	set.StringVar(&flags.agent, "agent", "", "agent of the new session (default: the configured one)")
@@ -57,7 +59,10 @@ func (c *cli) run(ctx context.Context, flags runFlags, text string) error {
 	if err != nil {
 		return &exitError{exitUsage, err}
 	}
-	prompt := protocol.Prompt{PromptBody: protocol.PromptBody{Text: text}}
+	if flags.id != "" && flags.session == "" {
+		return &exitError{exitUsage, errors.New("--id needs --session: a prompt is repeated in its session")}
+	}
+	prompt := protocol.Prompt{ID: flags.id, PromptBody: protocol.PromptBody{Text: text}}
 	create := protocol.CreateSession{Agent: flags.agent}
 	if create.Location.Directory, err = c.absolute(flags.directory); err != nil {
 		return &exitError{exitUsage, err}
@@ -65,7 +70,7 @@ func (c *cli) run(ctx context.Context, flags runFlags, text string) error {
 	if flags.model != "" {
 		model, err := session.ParseModel(flags.model)
 		if err != nil {
-			return &exitError{exitUsage, fmt.Errorf("--model: %w", err)}
+			return &exitError{exitUsage, fmt.Errorf("--model: %s", reason(err))}
 		}
 		create.Model = wireModel(model)
 		prompt.Model = create.Model
@@ -118,21 +123,25 @@ type run struct {
 	transcript *transcript
 	asks       asks
 	promoted   bool
+	lost       time.Time // when the host went away; zero while it is there
 }
 
 func (r *run) follow(ctx context.Context) error {
-	followCtx, stop := context.WithCancel(context.WithoutCancel(ctx))
-	defer stop()
+	followCtx, stop := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer stop(nil)
 	// An interrupt stops the session first; its events then end the loop.
 	defer context.AfterFunc(ctx, func() {
 		if _, err := r.client.Interrupt(followCtx, r.receipt.SessionID); err != nil {
-			stop()
+			stop(&exitError{exitInterrupted, fmt.Errorf("interrupted, and the host was not told: %w", err)})
 		}
 	})()
-	for update, err := range r.client.Follow(followCtx, r.receipt.SessionID, client.FollowOptions{After: r.receipt.Cursor, Deltas: !r.json}) {
-		switch {
-		case err != nil:
+	options := client.FollowOptions{After: r.receipt.Cursor, Deltas: !r.json, Retry: r.away(stop)}
+	for update, err := range r.client.Follow(followCtx, r.receipt.SessionID, options) {
+		if err != nil {
 			return err
+		}
+		r.lost = time.Time{}
+		switch {
 		case update.Part != nil && r.promoted:
 			r.transcript.part(update.Part)
 		case update.Event != nil:
@@ -143,6 +152,19 @@ func (r *run) follow(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// away says once that the host is gone, and stops the run when it does not come back.
+func (r *run) away(stop context.CancelCauseFunc) func(error, time.Duration) {
+	return func(err error, _ time.Duration) {
+		switch {
+		case r.lost.IsZero():
+			r.lost = time.Now()
+			r.transcript.note("… the host is away (%s); waiting for it", oneLine(err.Error(), noteLength))
+		case time.Since(r.lost) > r.cli.patience:
+			stop(&exitError{exitUnreachable, fmt.Errorf("the host does not come back; the prompt stays in session %s", r.receipt.SessionID)})
+		}
+	}
 }
 
 // event handles one event, and answers the end of the activity that took the prompt.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -86,7 +87,17 @@ func (c *cli) events(ctx context.Context, id, after string, follow, asJSON bool)
 		return err
 	}
 	defer closeHost()
-	for update, err := range host.Follow(ctx, id, client.FollowOptions{After: after}) {
+	lost := false
+	options := client.FollowOptions{After: after, Retry: func(err error, _ time.Duration) {
+		if !lost {
+			fmt.Fprintf(c.errors, "… the host is away (%s); waiting for it\n", oneLine(err.Error(), noteLength))
+		}
+		lost = true
+	}}
+	for update, err := range host.Follow(ctx, id, options) {
+		if err == nil {
+			lost = false
+		}
 		switch {
 		case ctx.Err() != nil:
 			return nil // the person has seen enough

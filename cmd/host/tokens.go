@@ -12,7 +12,7 @@ import (
 )
 
 func (c *cli) tokenCommand() *cobra.Command {
-	command := &cobra.Command{Use: "token", Short: "Make, list and revoke the tokens of TCP clients", Args: usage(cobra.NoArgs)}
+	command := &cobra.Command{Use: "token", Short: "Make, list and revoke the tokens of TCP clients"}
 	command.AddCommand(c.tokenCreate(), c.tokenList(), c.tokenRevoke())
 	return command
 }

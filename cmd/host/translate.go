@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/plinthhost/plinth/client/protocol"
@@ -45,7 +46,12 @@ func wireError(err error) error {
 	default:
 		return err
 	}
-	return protocol.Errorf(code, "%s", err.Error())
+	return protocol.Errorf(code, "%s", reason(err))
+}
+
+// reason is the error's text without what its code says already.
+func reason(err error) string {
+	return strings.ReplaceAll(err.Error(), session.ErrInvalid.Error()+": ", "")
 }
 
 func instant(milliseconds int64) time.Time { return time.UnixMilli(milliseconds).UTC() }

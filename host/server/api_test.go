@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/plinthhost/plinth/client/protocol"
+	"github.com/plinthhost/plinth/host/server"
 	"github.com/plinthhost/plinth/host/server/servertest"
 )
 
@@ -192,7 +193,7 @@ func TestOpenAPI(t *testing.T) {
 			}
 		}
 	}
-	if operations != 16 {
+	if operations != 17 {
 		t.Errorf("%d operations are described: %v", operations, spec.Paths)
 	}
 	if spec.Components.Schemas["ErrorModel"] != nil || spec.Components.Schemas["Problem"] == nil {
@@ -232,13 +233,22 @@ func TestTokens(t *testing.T) {
 	}
 }
 
+func TestPlugins(t *testing.T) {
+	t.Parallel()
+	r := start(t)
+	diff(t, "an empty list", map[string]any{"plugins": []any{}}, get[map[string]any](r, call{method: "GET", path: "/v1/plugins"}))
+	broken := protocol.Plugin{Origin: "/p/plugin.toml", State: protocol.PluginFailed, Error: "/p/plugin.toml:1: no"}
+	r.Load(broken)
+	diff(t, "plugins", protocol.PluginList{Plugins: []protocol.Plugin{broken}}, get[protocol.PluginList](r, call{method: "GET", path: "/v1/plugins"}))
+}
+
 func TestTokenStore(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		kv := servertest.NewKV()
 		tokens := newTokenStore(kv)
 		ctx := t.Context()
-		created, err := tokens.Create(ctx, protocol.CreateToken{Scopes: []protocol.Scope{protocol.ScopeWrite}, LifetimeSeconds: 10})
+		created, err := tokens.Create(ctx, server.Caller{}, protocol.CreateToken{Scopes: []protocol.Scope{protocol.ScopeWrite}, LifetimeSeconds: 10})
 		if err != nil {
 			t.Fatal(err)
 		}

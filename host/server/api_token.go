@@ -10,7 +10,9 @@ import (
 )
 
 type createTokenInput struct {
-	Body protocol.CreateToken
+	Key   string `header:"Idempotency-Key" maxLength:"128" doc:"The same key makes one token; its secret is told once, so the second answer is a conflict."`
+	Trace string `header:"traceparent" doc:"W3C trace context."`
+	Body  protocol.CreateToken
 }
 
 type tokenInput struct {
@@ -31,7 +33,7 @@ func (s *Server) tokenRoutes(api huma.API) {
 		OperationID: "create-token", Method: http.MethodPost, Path: "/v1/tokens", Summary: "Make a token; its secret is shown this once",
 		DefaultStatus: http.StatusCreated,
 	}, func(ctx context.Context, in *createTokenInput) (*answer[protocol.CreatedToken], error) {
-		token, err := s.backend.Tokens.Create(ctx, in.Body)
+		token, err := s.backend.Tokens.Create(ctx, callerOf(ctx, in.Key, in.Trace), in.Body)
 		return &answer[protocol.CreatedToken]{token}, err
 	})
 	route(s, api, protocol.ScopeAdmin, huma.Operation{

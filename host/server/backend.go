@@ -15,6 +15,7 @@ type Backend struct {
 	Prompts     Prompts
 	Control     Control
 	Permissions Permissions
+	Plugins     Plugins
 	Events      Events
 	Deltas      Deltas
 	// Access and Tokens are usually one *TokenStore.
@@ -28,7 +29,9 @@ type Backend struct {
 type Caller struct {
 	// Actor is recorded in the events the command makes: "token:ID" or "local:UID".
 	Actor string
-	// Key makes a command without an id repeatable; empty when the client sent none.
+	// Key makes a command without an id repeatable: the same actor with the same key
+	// has one effect, and with another request under it a conflict. Empty when the
+	// client sent none.
 	Key string
 	// Trace is the W3C traceparent of the request, or empty.
 	Trace string
@@ -69,6 +72,11 @@ type Permissions interface {
 	// List answers the open ones of a session, of all when session is empty.
 	List(ctx context.Context, session string) (protocol.PermissionList, error)
 	Reply(ctx context.Context, caller Caller, id string, reply protocol.PermissionReply) (protocol.PermissionReceipt, error)
+}
+
+// Plugins tells what became of the plugins.
+type Plugins interface {
+	List(ctx context.Context) (protocol.PluginList, error)
 }
 
 // Events reads the sessions' event logs.
@@ -122,7 +130,9 @@ type Access interface {
 
 // Tokens makes and ends tokens.
 type Tokens interface {
-	Create(ctx context.Context, request protocol.CreateToken) (protocol.CreatedToken, error)
+	// Create makes the token. A second time under the caller's key it is a conflict:
+	// the secret is told once, so the answer cannot be repeated.
+	Create(ctx context.Context, caller Caller, request protocol.CreateToken) (protocol.CreatedToken, error)
 	List(ctx context.Context) (protocol.TokenList, error)
 	// Revoke ends the token; not_found when there is none.
 	Revoke(ctx context.Context, id string) error

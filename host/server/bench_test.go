@@ -24,7 +24,7 @@ func benchRig(b *testing.B) (*servertest.Memory, func() *websocket.Conn) {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { s.Close() })
-	token, err := memory.Create(b.Context(), protocol.CreateToken{Scopes: protocol.Scopes()})
+	token, err := memory.Create(b.Context(), server.Caller{}, protocol.CreateToken{Scopes: protocol.Scopes()})
 	if err != nil {
 		b.Fatal(err)
 	}

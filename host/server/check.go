@@ -20,12 +20,21 @@ import (
 const bodyTimeout = 30 * time.Second
 
 // check runs the checks every request passes before a route sees it, in this
-// order: Host, Origin, size, authentication. Rights are the route's.
+// order: Host, Origin, size, authentication. Rights are the route's. A page's
+// preflight asks only whether it may ask, so it ends after the origin.
 func (s *Server) check(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		w.Header().Set("Cache-Control", "no-store")
-		if err := s.checkAddress(r); err != nil {
+		w.Header().Set("Vary", "Origin")
+		err := s.checkAddress(r)
+		if err == nil {
+			if s.cors(w, r) {
+				return
+			}
+			err = checkSize(r)
+		}
+		if err != nil {
 			linger(w, r)
 			writeProblem(w, err)
 			return
@@ -34,10 +43,10 @@ func (s *Server) check(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		principal, err := s.authenticate(r)
-		if err != nil {
+		principal, authErr := s.authenticate(r)
+		if authErr != nil {
 			w.Header().Set("WWW-Authenticate", "Bearer")
-			writeProblem(w, s.wireError("authenticate", err))
+			writeProblem(w, s.wireError("authenticate", authErr))
 			return
 		}
 		if err := bufferBody(w, r); err != nil {
@@ -49,14 +58,19 @@ func (s *Server) check(next http.Handler) http.Handler {
 	})
 }
 
-// checkAddress checks what can be told without knowing who asks.
+// checkAddress checks Host and Origin.
 func (s *Server) checkAddress(r *http.Request) *protocol.Error {
 	if !s.hosts[hostName(r.Host)] {
-		return protocol.Errorf(protocol.Forbidden, "the host name in the request is not one of this server; add it to the allowed hosts")
+		return protocol.Errorf(protocol.Forbidden, "the host name %q in the request is none of this server's; if it is, add it to allowed_hosts", clip(hostName(r.Host)))
 	}
 	if !s.originAllowed(r) {
-		return protocol.Errorf(protocol.Forbidden, "pages of this origin may not call the server; add it to the allowed origins")
+		return protocol.Errorf(protocol.Forbidden, "pages of the origin %q may not call this server; if they shall, add it to allowed_origins", clip(r.Header.Get("Origin")))
 	}
+	return nil
+}
+
+// checkSize checks the declared length of the body.
+func checkSize(r *http.Request) *protocol.Error {
 	if r.ContentLength > protocol.MaxFrame {
 		return bodyTooLarge()
 	}
@@ -64,7 +78,7 @@ func (s *Server) checkAddress(r *http.Request) *protocol.Error {
 }
 
 func bodyTooLarge() *protocol.Error {
-	return protocol.Errorf(protocol.TooLarge, "the body is larger than %d bytes", protocol.MaxFrame)
+	return protocol.Errorf(protocol.TooLarge, "the body is larger than %d bytes, the limit; send less", protocol.MaxFrame)
 }
 
 // isProbe tells the two routes that need no authentication; they say nothing but

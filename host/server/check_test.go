@@ -58,7 +58,7 @@ func TestOrigin(t *testing.T) {
 func TestToken(t *testing.T) {
 	t.Parallel()
 	r := start(t)
-	expired, err := r.Create(t.Context(), protocol.CreateToken{Scopes: []protocol.Scope{protocol.ScopeRead}, LifetimeSeconds: 1})
+	expired, err := r.Create(t.Context(), server.Caller{}, protocol.CreateToken{Scopes: []protocol.Scope{protocol.ScopeRead}, LifetimeSeconds: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

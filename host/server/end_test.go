@@ -29,7 +29,7 @@ func TestRevocationEndsWhatIsOpen(t *testing.T) {
 	t.Parallel()
 	r := start(t)
 	session := r.Session()
-	victim, err := r.Create(t.Context(), protocol.CreateToken{Scopes: []protocol.Scope{protocol.ScopeRead, protocol.ScopeWrite}})
+	victim, err := r.Create(t.Context(), server.Caller{}, protocol.CreateToken{Scopes: []protocol.Scope{protocol.ScopeRead, protocol.ScopeWrite}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func TestRevocationEndsWhatIsOpen(t *testing.T) {
 	until[*protocol.Ev](p) // the prompt is admitted and waited for
 
 	other := r.live()
-	within(t, time.Second, "ending everything under the token", func() {
+	within(t, patience, "ending everything under the token", func() {
 		if status, _, _ := r.do(call{method: "DELETE", path: "/v1/tokens/" + victim.ID, token: r.admin}); status != http.StatusNoContent {
 			t.Fatalf("revoke answered %d", status)
 		}
@@ -84,7 +84,7 @@ func TestRevocationOfAReaderThatDoesNotRead(t *testing.T) {
 	for range 400 {
 		r.Append(session, "test.fat", fat)
 	}
-	victim, err := r.Create(t.Context(), protocol.CreateToken{Scopes: []protocol.Scope{protocol.ScopeRead}})
+	victim, err := r.Create(t.Context(), server.Caller{}, protocol.CreateToken{Scopes: []protocol.Scope{protocol.ScopeRead}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func TestRevocationOfAReaderThatDoesNotRead(t *testing.T) {
 			}
 		})
 	}
-	within(t, time.Second, "ending the stalled connections", func() {
+	within(t, patience, "ending the stalled connections", func() {
 		if err := r.Revoke(t.Context(), victim.ID); err != nil {
 			t.Fatal(err)
 		}
@@ -113,14 +113,14 @@ func TestRevocationOfAReaderThatDoesNotRead(t *testing.T) {
 func TestExpiryEndsWhatIsOpen(t *testing.T) {
 	t.Parallel()
 	r := start(t)
-	short, err := r.Create(t.Context(), protocol.CreateToken{Scopes: []protocol.Scope{protocol.ScopeRead}, LifetimeSeconds: 1})
+	short, err := r.Create(t.Context(), server.Caller{}, protocol.CreateToken{Scopes: []protocol.Scope{protocol.ScopeRead}, LifetimeSeconds: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := r.connect(short.Secret)
 	p.send(`{"t":"hello","proto":1}`)
 	expect[*protocol.Welcome](p)
-	within(t, 2*time.Second, "the token's end", func() {
+	within(t, patience, "the token's end", func() {
 		if code := p.closed(); code != protocol.CloseRevoked {
 			t.Errorf("closed with %d", code)
 		}
@@ -181,7 +181,7 @@ func TestShutdownHasAnEnd(t *testing.T) {
 	until[*protocol.Live](p)
 	p.send(`{"t":"req","id":"stuck","method":"session.resume","params":{"sessionID":"` + session + `"}}`)
 	until[*protocol.Ev](p)
-	within(t, 2*time.Second, "Close", func() { r.server.Close() })
+	within(t, patience, "Close", func() { r.server.Close() })
 	until[*protocol.Bye](p)
 	if res := expect[*protocol.Res](p); res.OK || res.Error.Code != protocol.Unavailable {
 		t.Errorf("stuck request: %+v", res)

@@ -71,7 +71,7 @@ func start(t *testing.T, change ...func(*server.Options)) *rig {
 // token makes a token and answers its secret.
 func (r *rig) token(scopes ...protocol.Scope) string {
 	r.t.Helper()
-	created, err := r.Create(r.t.Context(), protocol.CreateToken{Scopes: scopes})
+	created, err := r.Create(r.t.Context(), server.Caller{}, protocol.CreateToken{Scopes: scopes})
 	if err != nil {
 		r.t.Fatalf("create token: %v", err)
 	}

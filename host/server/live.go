@@ -107,6 +107,13 @@ func (c *conn) serve(live, base context.Context) {
 		return
 	}
 	ctx, cancel := context.WithCancelCause(live)
+	defer cancel(nil)
+	// Before the welcome: a client that was welcomed is newer than all before it.
+	defer c.server.supersede(c.principal, hello.Client.ID, cancel)()
+	if err := c.welcome(); err != nil {
+		c.close(err)
+		return
+	}
 	requests, endRequests := context.WithCancel(base)
 	w := newWriter(c, hello)
 	done := make(chan struct{})
@@ -121,7 +128,7 @@ func (c *conn) serve(live, base context.Context) {
 	c.requests.Wait()
 }
 
-// handshake reads the hello and answers it.
+// handshake reads the hello and checks it.
 func (c *conn) handshake() (*protocol.Hello, error) {
 	deadline := time.Now().Add(c.server.options.HelloTimeout)
 	if err := c.ws.SetReadDeadline(deadline); err != nil {
@@ -149,17 +156,21 @@ func (c *conn) handshake() (*protocol.Hello, error) {
 			}
 			continue
 		}
-		return hello, c.welcome(hello)
+		return hello, checkHello(hello)
 	}
 }
 
-func (c *conn) welcome(hello *protocol.Hello) error {
+func checkHello(hello *protocol.Hello) error {
 	if hello.Proto != protocol.Version {
 		return &closing{protocol.CloseVersion, fmt.Sprintf("this server speaks protocol %d", protocol.Version)}
 	}
 	if hello.Ticket != "" {
 		return &closing{protocol.CloseAuth, "this server takes no tickets; send the Authorization header"}
 	}
+	return nil
+}
+
+func (c *conn) welcome() error {
 	if err := c.ws.SetReadDeadline(time.Time{}); err != nil {
 		return errLost
 	}

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 
 	"github.com/gorilla/websocket"
@@ -22,7 +23,7 @@ func (c *conn) readFrame() (any, error) {
 		return nil, errLost
 	}
 	if len(data) > protocol.MaxFrame {
-		return nil, &closing{protocol.CloseFrameSize, "a frame is larger than 1 MiB"}
+		return nil, &closing{protocol.CloseFrameSize, fmt.Sprintf("the frame is larger than %d bytes, the limit; send less", protocol.MaxFrame)}
 	}
 	c.heard.Store(true)
 	if kind != websocket.TextMessage {

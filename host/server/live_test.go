@@ -247,11 +247,13 @@ func TestPing(t *testing.T) {
 	}
 	// A client that is silent, even to protocol pings, is given up.
 	p.ws.SetPingHandler(func(string) error { return nil })
-	for {
+	within(t, patience/2, "giving a silent client up", func() {
 		p.ws.SetReadDeadline(time.Now().Add(patience))
-		if _, _, err := p.ws.ReadMessage(); err != nil {
-			break
+		for {
+			if _, _, err := p.ws.ReadMessage(); err != nil {
+				break
+			}
 		}
-	}
-	r.unwatched()
+		r.unwatched()
+	})
 }

@@ -69,6 +69,10 @@ func (s *Server) methodTable() map[string]method {
 			receipt, err := s.reply(ctx, caller, p.ID, p.PermissionReply)
 			return receipt, receipt.SessionID, receipt.Cursor, err
 		}),
+		protocol.MethodPluginsList: takes(protocol.ScopeRead, func(ctx context.Context, _ Caller, _ protocol.NoParams) (any, string, string, error) {
+			list, err := s.listPlugins(ctx)
+			return list, "", "", err
+		}),
 	}
 }
 

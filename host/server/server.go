@@ -35,6 +35,7 @@ type Server struct {
 	tasks sync.WaitGroup // accept loops and live connections
 
 	mu        sync.Mutex
+	clients   map[clientKey]*context.CancelCauseFunc // live connections of clients with an id
 	listeners []net.Listener
 	state     state
 }
@@ -55,7 +56,8 @@ func New(options Options, backend Backend) (*Server, error) {
 	}
 	s := &Server{
 		options: options, backend: backend, logger: options.Logger,
-		live: make(chan struct{}, options.MaxLive),
+		live:    make(chan struct{}, options.MaxLive),
+		clients: map[clientKey]*context.CancelCauseFunc{},
 	}
 	s.draining, s.drain = context.WithCancelCause(context.Background())
 	s.base, s.abort = context.WithCancel(context.Background())

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
+	"encoding/base32"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -41,6 +42,8 @@ type TokenStore struct {
 	kv  KV
 	now func() time.Time
 
+	making sync.Mutex // held while a token with a key is made
+
 	mu      sync.Mutex
 	watches map[string]map[*func()]struct{} // by token id
 }
@@ -57,14 +60,29 @@ type storedToken struct {
 }
 
 // Create makes a token. The answer is the only place that ever holds the secret.
-func (t *TokenStore) Create(ctx context.Context, request protocol.CreateToken) (protocol.CreatedToken, error) {
+// With a key the token's id follows from it, so that the row itself tells a retry
+// that it was made.
+func (t *TokenStore) Create(ctx context.Context, caller Caller, request protocol.CreateToken) (protocol.CreatedToken, error) {
 	if err := checkToken(request); err != nil {
 		return protocol.CreatedToken{}, err
+	}
+	id := "tok_" + rand.Text()[:16]
+	if caller.Key != "" {
+		id = keyedToken(caller)
+		t.making.Lock()
+		defer t.making.Unlock()
+		switch _, err := t.load(ctx, id); {
+		case err == nil:
+			return protocol.CreatedToken{}, protocol.Errorf(protocol.Conflict,
+				"token %s was made under this key and its secret is not told again; revoke it and use a new key", id)
+		case !errors.Is(err, store.ErrNotFound):
+			return protocol.CreatedToken{}, err
+		}
 	}
 	scopes := slices.Clone(request.Scopes)
 	slices.Sort(scopes)
 	token := protocol.Token{
-		ID: "tok_" + rand.Text()[:16], Name: request.Name, Scopes: slices.Compact(scopes),
+		ID: id, Name: request.Name, Scopes: slices.Compact(scopes),
 		Created: t.now().UTC().Truncate(time.Millisecond),
 	}
 	if request.LifetimeSeconds > 0 {
@@ -80,6 +98,12 @@ func (t *TokenStore) Create(ctx context.Context, request protocol.CreateToken) (
 		return protocol.CreatedToken{}, fmt.Errorf("store token: %w", err)
 	}
 	return protocol.CreatedToken{Token: token, Secret: secret}, nil
+}
+
+// keyedToken is the id of the token that the caller's key makes.
+func keyedToken(caller Caller) string {
+	sum := sha256.Sum256([]byte("token\x00" + caller.Actor + "\x00" + caller.Key))
+	return "tok_" + base32.StdEncoding.EncodeToString(sum[:])[:16]
 }
 
 // maxLifetime is a hundred years, in seconds.

@@ -108,7 +108,7 @@ func New(options Options) (*Engine, error) {
 }
 
 // Load admits a module: parses and meters it, checks its exports and imports and,
-// unless Spec.Lazy is set, compiles it and starts one instance. It fails with an
+// unless Spec.Lazy says otherwise, compiles it and starts one instance. It fails with an
 // *AdmissionError, ErrClosed or, when ctx ends during the start, ErrCancelled.
 func (e *Engine) Load(ctx context.Context, spec Spec) (*Module, error) {
 	spec = spec.withDefaults()
@@ -125,10 +125,15 @@ func (e *Engine) Load(ctx context.Context, spec Spec) (*Module, error) {
 		return nil, fmt.Errorf("load module %s: %w", spec.Name, err)
 	}
 	defer e.loading.Done()
-	if spec.Lazy {
+	switch {
+	case spec.Lazy && (folder == "" || coded(folder)):
 		return m, nil
+	case spec.Lazy:
+		err = m.ready(ctx)
+	default:
+		err = m.prove(ctx)
 	}
-	if err := m.prove(ctx); err != nil {
+	if err != nil {
 		return nil, errors.Join(err, m.Close())
 	}
 	return m, nil

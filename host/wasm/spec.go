@@ -19,7 +19,9 @@ type Spec struct {
 	Builtin bool
 	// Isolation is what keeps calls apart; "" is Restore.
 	Isolation Isolation
-	// Lazy leaves compiling to the first call, which then waits for it.
+	// Lazy leaves the first instance to the first call, and taking the machine code
+	// from the cache, too. A module that is not in the cache yet is compiled by Load,
+	// so that no call's time goes to the compiler; without a cache the first call waits.
 	Lazy bool
 	// Init is the message for the contract's init entry, called on every new
 	// instance when it is exported. Nil skips the call.

@@ -57,7 +57,7 @@ func killedAndContinued(t *testing.T, random *rand.Rand) {
 		t.Fatal(err)
 	}
 	seen := newObserver(t)
-	dying := time.AfterFunc(time.Duration(random.IntN(250_000))*time.Microsecond, first.kill)
+	dying := time.AfterFunc(time.Duration(random.IntN(180_000))*time.Microsecond, first.kill)
 	followCtx, stop := context.WithCancel(ctx)
 	for update, err := range first.client.Follow(followCtx, created.ID, client.FollowOptions{Retry: func(error, time.Duration) { stop() }}) {
 		if err != nil {

@@ -32,6 +32,7 @@ type Config struct {
 	// Rules of permission, in order; the last that fits decides. None.
 	Rules   []Rule
 	Runner  Runner
+	Engine  Engine
 	Plugins Plugins
 	// LogLevel is trace, debug, info, warn or error; "info".
 	LogLevel string
@@ -60,6 +61,13 @@ type Runner struct {
 	MaxParallelTools int // tool calls at once per turn; 16
 }
 
+// Engine bounds what the guests of all plugins use together.
+type Engine struct {
+	MemoryMiB int // memory; 1024
+	Tools     int // tool calls that run at a time; 0: a processor less than there are
+	Quick     int // calls of the other kinds that run at a time; 0: half the processors
+}
+
 // Plugins says which plugins run.
 type Plugins struct {
 	// Folders are absolute folders whose plugins are loaded at start; none.
@@ -73,6 +81,8 @@ type Plugin struct {
 	Enabled bool // true
 	// Config is the plugin's own configuration as a JSON object; nil when not given.
 	Config json.RawMessage
+	// Limits take the place of the manifest's, by its names.
+	Limits map[string]int64
 }
 
 // defaults is the configuration before anything was read.
@@ -83,6 +93,7 @@ func defaults(folders Folders) Config {
 		Listen:   "127.0.0.1:4747",
 		Data:     folders.Data,
 		Runner:   Runner{MaxTurns: 25, MaxParallelTools: 16},
+		Engine:   Engine{MemoryMiB: 1024},
 		LogLevel: "info",
 	}
 }

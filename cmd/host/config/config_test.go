@@ -38,7 +38,7 @@ func TestDefaults(t *testing.T) {
 	}
 	want := config.Config{
 		Model: session.ModelRef{Provider: "offline", Model: "rules"}, Agent: "build", Listen: "127.0.0.1:4747",
-		Data: filepath.Join(dir, ".local/share/plinth"), Runner: config.Runner{MaxTurns: 25, MaxParallelTools: 16},
+		Data: filepath.Join(dir, ".local/share/plinth"), Runner: config.Runner{MaxTurns: 25, MaxParallelTools: 16}, Engine: config.Engine{MemoryMiB: 1024},
 		LogLevel: "info", File: filepath.Join(dir, ".config/plinth/config.toml"),
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -96,7 +96,7 @@ func TestFile(t *testing.T) {
 		Providers: map[string]config.Provider{"local": {Plugin: "core/openai", BaseURL: "http://127.0.0.1:8080/v1",
 			Secret: "env:PLINTH_LOCAL_KEY", Models: []string{"llama/3", "other"}}},
 		Rules:  []config.Rule{{Action: "*", Resource: "*", Effect: "ask"}, {Action: "read", Resource: "docs/*", Effect: "allow"}},
-		Runner: config.Runner{MaxTurns: 3, MaxParallelTools: 2},
+		Runner: config.Runner{MaxTurns: 3, MaxParallelTools: 2}, Engine: config.Engine{MemoryMiB: 1024},
 		Plugins: config.Plugins{Folders: []string{"/opt/plugins", filepath.Join(dir, "plugins")}, Settings: map[string]config.Plugin{
 			"acme/weather": {}, "acme/rules": {Enabled: true, Config: json.RawMessage(`{"level":3,"rules":["be kind"]}`)}}},
 		LogLevel: "debug", File: filepath.Join(dir, ".config/plinth/config.toml"),
@@ -135,7 +135,7 @@ func TestProblems(t *testing.T) {
 		"unknown table":    {"[loging]\nlevel = \"info\"", "FILE:1: loging: unknown key; known here: model,"},
 		"unknown below":    {"[runner]\nmax_turn = 1", "FILE:2: runner.max_turn: unknown key; known here: max_turns, max_parallel_tools"},
 		"unknown provider": {provider + "api_key = \"hush\"", "FILE:4: providers.p.api_key: unknown key; known here: plugin, base_url, secret, models"},
-		"unknown rule":     {"[permissions]\nrules = [{action=\"*\", resource=\"*\", effekt=\"ask\"}]", "FILE:2: permissions.rules.0.effekt: unknown key; known here: action, resource, effect"},
+		"unknown rule":     {"[permissions]\nrules = [{action=\"*\", resource=\"*\", effect=\"ask\", effekt=\"ask\"}]", "FILE:2: permissions.rules.0.effekt: unknown key; known here: action, resource, effect"},
 		"kind":             {"agent = 3", "FILE:1: agent: must be a string in quotes"},
 		"kind of number":   {"[runner]\nmax_turns = \"3\"", "FILE:2: runner.max_turns: must be a whole number"},
 		"kind of list":     {"allowed_hosts = \"a\"", "FILE:1: allowed_hosts: must be a list of strings"},
@@ -192,13 +192,13 @@ func TestProblems(t *testing.T) {
 }
 
 func TestProblemsOfVariablesAndFlags(t *testing.T) {
-	_, environ := home(t, "agent = \"A\"\n[log]\nlevel = \"x\"")
+	_, environ := home(t, "agent = \"A\"\n[log]\nlevel = \"x\"\nlevle = \"y\"")
 	_, err := config.Load(config.Sources{
 		Environ: append(environ, "PLINTH_MODEL=gpt", "PLINTH_RUNNER_MAX_TURNS=many", "PLINTH_MODLE=x", "PLINTH_ALLOWED_HOSTS=a,b/c"),
 		Flags:   config.Overrides{Listen: "x", PluginFolders: []string{"/a", "b"}},
 	})
 	for _, want := range []string{
-		`config.toml:1: agent = "A"`, `config.toml:3: log.level = "x"`, `PLINTH_MODEL: model = "gpt"`, `PLINTH_MODLE: unknown variable; known are PLINTH_CONFIG`,
+		`config.toml:1: agent = "A"`, `config.toml:4: log.levle: unknown key`, `config.toml:3: log.level = "x"`, `PLINTH_MODEL: model = "gpt"`, `PLINTH_MODLE: unknown variable; known are PLINTH_CONFIG`,
 		`PLINTH_RUNNER_MAX_TURNS: runner.max_turns = "many": must be a whole number`, `--listen: listen = "x"`,
 		`PLINTH_ALLOWED_HOSTS: allowed_hosts.1 = "b/c"`, `--plugins: plugins.folders.1 = "b"`,
 	} {

@@ -28,6 +28,11 @@ type document struct {
 		MaxTurns         *int `toml:"max_turns"`
 		MaxParallelTools *int `toml:"max_parallel_tools"`
 	} `toml:"runner"`
+	Engine struct {
+		MemoryMiB *int `toml:"memory_mib"`
+		Tools     *int `toml:"tools"`
+		Quick     *int `toml:"quick"`
+	} `toml:"engine"`
 	Plugins map[string]any `toml:"plugins"` // "folders", else a plugin's id
 	Log     struct {
 		Level *string `toml:"level"`
@@ -39,8 +44,7 @@ func (l *loader) decode(path string, data []byte) {
 	maps.Copy(l.origins, positions(path, data))
 	var doc document
 	decoder := toml.NewDecoder(bytes.NewReader(data)).DisallowUnknownFields()
-	if err := decoder.Decode(&doc); err != nil {
-		l.undecoded(path, err)
+	if err := decoder.Decode(&doc); err != nil && !l.undecoded(path, err) {
 		return
 	}
 	set(&l.config.Agent, doc.Agent)
@@ -49,6 +53,9 @@ func (l *loader) decode(path string, data []byte) {
 	set(&l.config.LogLevel, doc.Log.Level)
 	set(&l.config.Runner.MaxTurns, doc.Runner.MaxTurns)
 	set(&l.config.Runner.MaxParallelTools, doc.Runner.MaxParallelTools)
+	set(&l.config.Engine.MemoryMiB, doc.Engine.MemoryMiB)
+	set(&l.config.Engine.Tools, doc.Engine.Tools)
+	set(&l.config.Engine.Quick, doc.Engine.Quick)
 	if doc.Model != nil {
 		l.model(*doc.Model)
 	}
@@ -65,18 +72,19 @@ func set[T any](to *T, from *T) {
 	}
 }
 
-// undecoded tells what kept the file from being decoded.
-func (l *loader) undecoded(path string, err error) {
+// undecoded tells what kept the file from being decoded, and whether the rest of it
+// was: unknown keys are left out, everything else ends the decoding.
+func (l *loader) undecoded(path string, err error) (rest bool) {
 	if missing, ok := errors.AsType[*toml.StrictMissingError](err); ok {
 		for i := range missing.Errors {
 			l.unknown(path, &missing.Errors[i])
 		}
-		return
+		return true
 	}
 	wrong, ok := errors.AsType[*toml.DecodeError](err)
 	if !ok {
 		l.problems = append(l.problems, Problem{Source: path, Text: strings.TrimPrefix(err.Error(), "toml: ")})
-		return
+		return false
 	}
 	line, _ := wrong.Position()
 	text := strings.TrimPrefix(wrong.Error(), "toml: ")
@@ -84,6 +92,7 @@ func (l *loader) undecoded(path string, err error) {
 		text = "must be " + kind
 	}
 	l.problems = append(l.problems, Problem{Source: path, Line: line, Key: display(join(wrong.Key()...)), Text: text})
+	return false
 }
 
 // unknown tells of a key that nothing reads, with those that are.
@@ -156,17 +165,34 @@ func (l *loader) plugin(id string, settings map[string]any) Plugin {
 				plugin.Config = encoded
 				continue
 			}
+			if name == "limits" {
+				plugin.Limits = l.limits(key, value)
+				continue
+			}
 		}
 		switch name {
 		case "enabled":
 			l.problem(key, settings[name], "must be true or false")
-		case "config":
+		case "config", "limits":
 			l.problem(key, settings[name], "must be a table")
 		default:
-			l.problem(key, nil, "unknown key; known here: enabled, config")
+			l.problem(key, nil, "unknown key; known here: enabled, config, limits")
 		}
 	}
 	return plugin
+}
+
+// limits takes over numbers; the plugin's manager knows their names and bounds.
+func (l *loader) limits(key string, table map[string]any) map[string]int64 {
+	limits := make(map[string]int64, len(table))
+	for _, name := range slices.Sorted(maps.Keys(table)) {
+		value, ok := table[name].(int64)
+		if !ok {
+			l.problem(join(key, name), table[name], "must be a whole number")
+		}
+		limits[name] = value
+	}
+	return limits
 }
 
 func stringList(value any) ([]string, bool) {

@@ -211,6 +211,14 @@ func (m permissions) Reply(_ context.Context, caller server.Caller, id string, r
 	return protocol.PermissionReceipt{ID: id, SessionID: ask.SessionID, Reply: reply.Reply, Cursor: m.head(m.sessions[ask.SessionID])}, nil
 }
 
+type plugins struct{ *Memory }
+
+func (m plugins) List(context.Context) (protocol.PluginList, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return protocol.PluginList{Plugins: slices.Clone(m.plugins)}, m.failure
+}
+
 type events struct{ *Memory }
 
 func (m events) LogID() string {

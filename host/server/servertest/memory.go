@@ -27,6 +27,7 @@ type Memory struct {
 	receipts map[string]protocol.Receipt
 	asks     map[string]*ask
 	watchers map[string]map[*store.Wake]struct{} // by session
+	plugins  []protocol.Plugin
 	next     int
 	failure  error
 	left     chan struct{} // receives when a registration ended
@@ -61,7 +62,7 @@ func New() *Memory {
 func (m *Memory) Backend() server.Backend {
 	return server.Backend{
 		Sessions: sessions{m}, Prompts: prompts{m}, Control: control{m}, Permissions: permissions{m},
-		Events: events{m}, Deltas: deltas{m}, Access: m.TokenStore, Tokens: m.TokenStore, Ready: m.ready,
+		Plugins: plugins{m}, Events: events{m}, Deltas: deltas{m}, Access: m.TokenStore, Tokens: m.TokenStore, Ready: m.ready,
 	}
 }
 
@@ -83,6 +84,13 @@ func (m *Memory) Restore(logID string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.logID = logID
+}
+
+// Load adds a plugin to the list.
+func (m *Memory) Load(plugin protocol.Plugin) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.plugins = append(m.plugins, plugin)
 }
 
 // Session makes a session with one event and answers its id.

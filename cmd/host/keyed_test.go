@@ -1,0 +1,118 @@
+package main
+
+import (
+	"github.com/plinthhost/plinth/client/protocol"
+	"github.com/plinthhost/plinth/host/server"
+	"github.com/plinthhost/plinth/session"
+)
+
+// keyed is one command that keys can repeat.
+type keyed struct {
+	name string
+	// prepare answers the id that the command is about.
+	prepare func(r *rig) string
+	// run makes the request, or another one of the same kind.
+	run func(r *rig, caller server.Caller, id string, other bool) (receipt any, err error)
+	// effects counts what the command did.
+	effects func(r *rig, id string) int
+}
+
+func keyedCommands() []keyed {
+	return []keyed{
+		{
+			"create", func(*rig) string { return "" },
+			func(r *rig, caller server.Caller, _ string, other bool) (any, error) {
+				title := map[bool]string{false: "one", true: "other"}[other]
+				s, _, err := sessionService{r.backend}.Create(r.within(), caller, protocol.CreateSession{Title: title})
+				s.Cursor = ""
+				return s, err
+			},
+			func(r *rig, _ string) int {
+				list, err := sessionService{r.backend}.List(r.within(), protocol.ListSessions{Limit: 100})
+				if err != nil {
+					r.t.Fatal(err)
+				}
+				return len(list.Sessions)
+			},
+		},
+		{
+			"prompt", (*rig).session,
+			func(r *rig, caller server.Caller, id string, other bool) (any, error) {
+				body := protocol.PromptBody{Text: map[bool]string{false: "count 1", true: "count 2"}[other]}
+				hold := false
+				return promptService{r.backend}.Admit(r.within(), caller, id, protocol.Prompt{PromptBody: body, Resume: &hold})
+			},
+			func(r *rig, id string) int { return r.count(id, is[session.PromptAdmitted]) },
+		},
+		{
+			"interrupt", (*rig).session,
+			func(r *rig, caller server.Caller, id string, other bool) (any, error) {
+				if other {
+					id = r.session()
+				}
+				return controlService{r.backend}.Interrupt(r.within(), caller, id)
+			},
+			func(r *rig, id string) int { return r.count(id, is[session.InterruptRequested]) },
+		},
+		{
+			"resume",
+			func(r *rig) string {
+				id := r.session()
+				r.settled(id, "count 1")
+				return id
+			},
+			func(r *rig, caller server.Caller, id string, other bool) (any, error) {
+				if other {
+					id = r.session()
+				}
+				receipt, err := controlService{r.backend}.Resume(r.within(), caller, id)
+				if err == nil {
+					at, _ := protocol.ParseCursor(receipt.Cursor)
+					r.await(id, at.Seq, is[session.ActivityEnded])
+					r.idle(id) // a resume joins one that has not quite ended
+				}
+				return receipt, err
+			},
+			func(r *rig, id string) int {
+				return r.count(id, func(payload session.Payload) bool {
+					started, ok := payload.(session.ActivityStarted)
+					return ok && started.Opener == session.OpenedByResume
+				})
+			},
+		},
+		{
+			"reply", func(r *rig) string { return r.asked(r.session()) },
+			func(r *rig, caller server.Caller, id string, other bool) (any, error) {
+				answer := map[bool]protocol.Answer{false: protocol.AnswerOnce, true: protocol.AnswerReject}[other]
+				return permissionService{r.backend}.Reply(r.within(), caller, id, protocol.PermissionReply{Reply: answer})
+			},
+			func(r *rig, id string) int {
+				return r.count(r.sessionOf(id), is[session.PermissionReplied])
+			},
+		},
+	}
+}
+
+// asked makes the session ask a permission and answers the request's id.
+func (r *rig) asked(id string) string {
+	r.t.Helper()
+	receipt := r.prompt(id, "read .env")
+	event := r.await(id, receipt.AdmittedSeq, is[session.PermissionAsked])
+	return r.decode(event).(session.PermissionAsked).Request
+}
+
+// sessionOf finds the session that made a permission request.
+func (r *rig) sessionOf(request string) string {
+	r.t.Helper()
+	page, err := r.store.Feed(r.t.Context(), 0, 1000)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for _, event := range page.Events {
+		if asked, ok := r.decode(event).(session.PermissionAsked); ok && asked.Request == request {
+			return event.Aggregate
+		}
+	}
+	r.t.Fatalf("no session asked %s", request)
+	return ""
+}
