@@ -81,7 +81,7 @@ func badInputs() []badInput {
 			ws: framing(`{"t":"sub","sub":"s","scope":"session","session":"` + noSession + `"}`), terminal: typing("events", noSession, "--follow"),
 		},
 		{
-			name: "conflicting retry", code: protocol.Conflict, exit: 1, says: []string{"message " + message, "another prompt", "use a new id, or repeat the first request exactly"},
+			name: "conflicting retry", code: protocol.Conflict, exit: 1, says: []string{"the id " + message, "another prompt", "use a new id, or repeat the first request exactly"},
 			http: prompting("", `{"id":"`+message+`","text":"other"}`, nil), ws: requesting("", `,"id":"`+message+`","text":"other"`),
 			terminal: typing("run", "--session", "SESSION", "--id", message, "other"),
 		},
