@@ -67,6 +67,10 @@ func (d *decoder) locals() []Locals {
 	at := d.pos
 	n := d.count("groups of locals", d.limits.Locals, "Locals")
 	start := len(d.groups)
+	if all := start + n; all > d.limits.LocalGroups {
+		d.exceed(at, "groups of locals in all functions", int64(all), int64(d.limits.LocalGroups), "LocalGroups", "sort the locals by type")
+		return nil
+	}
 	total := int64(0)
 	for range n {
 		count := d.u32()

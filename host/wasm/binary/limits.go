@@ -22,6 +22,7 @@ type Limits struct {
 	DataSegments   int
 	BodyBytes      int // of each function
 	Locals         int // of each function, parameters not counted
+	LocalGroups    int // of locals of one type, in all functions together
 	Nesting        int // blocks open at once in a function, its own included
 	Targets        int // labels of each br_table
 	TargetsTotal   int // labels of all br_table together
@@ -53,6 +54,7 @@ func DefaultLimits() Limits {
 		DataSegments:   200_000,
 		BodyBytes:      1 << 20,
 		Locals:         1_024,
+		LocalGroups:    1_000_000,
 		Nesting:        10_000,
 		Targets:        20_000,
 		TargetsTotal:   1_000_000,

@@ -1,5 +1,7 @@
 package binary
 
+import "slices"
+
 // Module is a decoded module. Its byte slices alias the bytes it was decoded
 // from, apart from the code, and are not to be changed.
 //
@@ -161,8 +163,8 @@ func (m *Module) count(kind Kind) int {
 // caller renumbers what refers to them.
 func (m *Module) AddImport(entry Import) uint32 {
 	places := m.imported[entry.Kind]
-	m.imported[entry.Kind] = append(places[:len(places):len(places)], len(m.Imports))
-	m.Imports = append(m.Imports[:len(m.Imports):len(m.Imports)], entry)
+	m.imported[entry.Kind] = append(slices.Clip(places), len(m.Imports))
+	m.Imports = append(slices.Clip(m.Imports), entry)
 	return uint32(len(places))
 }
 

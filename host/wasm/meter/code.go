@@ -47,17 +47,16 @@ type bodyWriter struct {
 
 	// Of the body that is written:
 	original binary.Body
-	list     []binary.Instr
 	copied   uint32 // how far the original code is dealt with
-	blocks   []block
+	scopes   []scope
 	loops    int    // loops passed
 	scratch  uint32 // the first of three locals of our own
 	usesBulk bool
 	labels   []uint32
 }
 
-// block is a block that is open.
-type block struct {
+// scope is a block that is open.
+type scope struct {
 	wraps  int32 // loops taken apart among those open, itself included
 	weight int64 // of a loop taken apart, else 0
 }
@@ -79,7 +78,7 @@ func (w *bodyWriter) body(defined int) []binary.Locals {
 		w.check(&w.assembler, weight(w.surveyor.entry))
 	}
 	w.copied, w.loops = 0, 0
-	w.blocks = append(w.blocks[:0], block{})
+	w.scopes = append(w.scopes[:0], scope{})
 	for i := range w.list {
 		w.instruction(i)
 	}
@@ -184,17 +183,17 @@ func (w *bodyWriter) instruction(i int) {
 }
 
 func (w *bodyWriter) push(loopWeight int64) {
-	b := block{weight: loopWeight, wraps: w.blocks[len(w.blocks)-1].wraps}
+	b := scope{weight: loopWeight, wraps: w.scopes[len(w.scopes)-1].wraps}
 	if loopWeight > 0 {
 		b.wraps++
 	}
-	w.blocks = append(w.blocks, b)
+	w.scopes = append(w.scopes, b)
 }
 
 // crossed is how many labels of ours stand between here and a label.
 func (w *bodyWriter) crossed(label uint32) uint32 {
-	top := len(w.blocks) - 1
-	return loopLabels * uint32(w.blocks[top].wraps-w.blocks[top-int(label)].wraps)
+	top := len(w.scopes) - 1
+	return loopLabels * uint32(w.scopes[top].wraps-w.scopes[top-int(label)].wraps)
 }
 
 func (w *bodyWriter) branchTable(i int) {
@@ -236,10 +235,10 @@ func (w *bodyWriter) loop(i int) {
 }
 
 func (w *bodyWriter) end(i int) {
-	top := len(w.blocks) - 1
-	if weight := w.blocks[top].weight; weight > 0 {
+	top := len(w.scopes) - 1
+	if weight := w.scopes[top].weight; weight > 0 {
 		w.replace(i)
 		w.closeLoop(&w.assembler, weight)
 	}
-	w.blocks = w.blocks[:top]
+	w.scopes = w.scopes[:top]
 }

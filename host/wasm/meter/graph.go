@@ -34,14 +34,13 @@ func (r *rewriter) findExempt() {
 		r.exempt[i] = unreached
 	}
 	g := r.callGraph()
-	var list []binary.Instr
 	g.eachComponent(func(component []int32) {
 		f := component[0]
 		if len(component) > 1 || int(f) == n || !g.candidate[f] || g.taken[f] || slices.Contains(g.calls(f), f) {
 			return
 		}
-		list = r.in.Bodies[f].Instructions(list[:0])
-		r.surveyor.survey(r.in.Bodies[f], list)
+		r.list = r.in.Bodies[f].Instructions(r.list[:0])
+		r.surveyor.survey(r.in.Bodies[f], r.list)
 		if r.surveyor.entry <= exemptSteps {
 			r.exempt[f] = r.surveyor.entry
 			r.report.Exempt++
@@ -68,11 +67,10 @@ func (r *rewriter) callGraph() *graph {
 			g.edges = append(g.edges, int32(to))
 		}
 	}
-	var list []binary.Instr
 	for f, body := range r.in.Bodies {
-		list = body.Instructions(list[:0])
+		r.list = body.Instructions(r.list[:0])
 		g.candidate[f] = len(body.Code) <= exemptBytes
-		for _, instr := range list {
+		for _, instr := range r.list {
 			switch instr.Op {
 			case binary.OpCall:
 				edge(f, r.node(instr.X))
@@ -87,7 +85,7 @@ func (r *rewriter) callGraph() *graph {
 			}
 		}
 		if g.candidate[f] {
-			r.surveyor.findLoops(body, list)
+			r.surveyor.findLoops(body, r.list)
 			g.candidate[f] = r.surveyor.counted == 0
 		}
 		g.first = append(g.first, int32(len(g.edges)))

@@ -22,7 +22,7 @@ const (
 )
 
 // DefaultMaxBytes bounds the rewritten module when Options do not.
-const DefaultMaxBytes = 64 << 20
+const DefaultMaxBytes = 32 << 20
 
 // Options of a rewriting.
 type Options struct {

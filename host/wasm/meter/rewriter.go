@@ -19,6 +19,7 @@ type rewriter struct {
 	exempt   []int64 // see findExempt
 	helpers  helpers
 	surveyor surveyor
+	list     []binary.Instr // of the body that is looked at
 }
 
 func newRewriter(module *binary.Module, options Options) *rewriter {
