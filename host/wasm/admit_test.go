@@ -76,6 +76,17 @@ func TestAdmission(t *testing.T) {
 		{"operation of another type", importing(Host, Read, nil, nil), wasm.Spec{}, wasm.StageImports, "test.host_read (as ()->(), it is (i32)->())"},
 		{"many", manyImports, wasm.Spec{}, wasm.StageImports, "other.h (not served); 4 more; only"},
 		{"code the compiler refuses", core(func(m *Module) { m.Entry("run", Add) }), wasm.Spec{}, wasm.StageCompile, "the compiler refused it"},
+		{"functions beyond the table", core(func(m *Module) { entry(m); m.Table(3, 3); m.Elements(2, 0, 0) }), wasm.Spec{}, wasm.StageLimits,
+			"an element segment ends at entry 4 of the table, which has 3"},
+		{"functions before the table", core(func(m *Module) { entry(m); m.Table(3, 3); m.Elements(-1, 0) }), wasm.Spec{}, wasm.StageLimits,
+			"an element segment ends at entry 4294967296 of the table, which has 3"},
+		{"a full table", core(func(m *Module) { entry(m); m.Table(3, 3); m.Elements(1, 0, 0) }), wasm.Spec{}, "", ""},
+		{"data beyond the memory", core(func(m *Module) { entry(m); m.Data(65533, "data") }), wasm.Spec{}, wasm.StageLimits,
+			"a data segment ends at byte 65537 of the memory, which has 65536"},
+		{"data before the memory", core(func(m *Module) { entry(m); m.Data(-1, "x") }), wasm.Spec{}, wasm.StageLimits,
+			"a data segment ends at byte 4294967296"},
+		{"a full memory", core(func(m *Module) { entry(m); m.Data(65532, "data"); m.Data(0, "") }), wasm.Spec{}, "", ""},
+		{"isolation nobody knows", core(entry), wasm.Spec{Isolation: "process"}, wasm.StageLimits, `there is no isolation "process"; take restore, fresh or sticky`},
 		{"table.grow", core(func(m *Module) {
 			m.Table(1, 0)
 			m.Entry("run", "\xd0\x70", Const(1<<20), "\xfc\x0f\x00", Drop, Const64(0)) // ref.null func, table.grow

@@ -96,7 +96,6 @@ func (c *call) run(leased *instance, request Request) (result Result, err error)
 		result.Output, err = leased.exchange(c, leased.entries[request.Entry], request.Input)
 		return err
 	})
-	c.log.flush()
 	leased.calls++
 	result.Fuel, result.Duration, result.Memory = c.fuel, c.watch.spent, leased.memory.Size()
 	return result, err
@@ -154,7 +153,7 @@ func (m *Module) newCall(parent context.Context, request Request) *call {
 
 // on runs the guest of an instance with all that must surround it: a place on the
 // processor, a filled counter, a running watch.
-func (c *call) on(i *instance, fn func() error) error {
+func (c *call) on(i *instance, fn func() error) (err error) {
 	if err := c.processor.acquire(c.parent, c.session, c.module.spec.Limits.Wait); err != nil {
 		return err
 	}
@@ -163,11 +162,17 @@ func (c *call) on(i *instance, fn func() error) error {
 	c.began, c.turn, c.breathed = now, now, now
 	c.watch.start(now)
 	c.refill()
-	err := fn()
+	defer func() {
+		c.watch.stop(time.Now())
+		if c.running {
+			c.processor.release()
+		}
+	}()
+	err = fn()
 	c.account()
-	c.watch.stop(time.Now())
-	if c.running {
-		c.processor.release()
+	fault := protected("Log", func() error { c.log.flush(); return nil })
+	if err == nil {
+		err = fault
 	}
 	return err
 }
@@ -197,13 +202,6 @@ type stopped struct{ err error }
 func (s *stopped) Error() string { return s.err.Error() }
 
 func (c *call) stop(err error) { panic(&stopped{err: err}) }
-
-// stopIfEnded ends the guest's run when the deadline passed or the caller left.
-func (c *call) stopIfEnded() {
-	if err := c.ended(time.Now()); err != nil && !c.told {
-		c.stop(err)
-	}
-}
 
 // failure is what a guest function's error means.
 func (c *call) failure(err error) error {

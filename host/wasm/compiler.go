@@ -37,6 +37,9 @@ func (l CompileLimits) withDefaults() CompileLimits {
 	return l
 }
 
+// compilerTime is what sets a child's time.
+const compilerTime = "CompileLimits.Base and PerMiB"
+
 // wallFactor is how much longer than its processor time a child may take: the
 // machine may be busy.
 const wallFactor = 8
@@ -121,14 +124,12 @@ func runtimeConfig(pages uint32) wazero.RuntimeConfig {
 		WithDebugInfoEnabled(false)
 }
 
-// outside says whether the module has to be compiled by a child, and is not yet.
-func (m *Module) outside() bool {
-	return m.engine.options.Compiler != nil && !m.spec.Builtin && !coded(m.folder)
-}
+// outside says whether the module has to be compiled by a child.
+func (m *Module) outside() bool { return m.engine.options.Compiler != nil && !m.spec.Builtin }
 
-// compileOutside has a child compile the module into its cache folder. One child
-// works at a time.
-func (m *Module) compileOutside(ctx context.Context) error {
+// compileOutside has a child compile the module into a folder. One child works at
+// a time.
+func (m *Module) compileOutside(ctx context.Context, folder string) error {
 	select {
 	case m.engine.compilers <- struct{}{}:
 		defer func() { <-m.engine.compilers }()
@@ -138,7 +139,7 @@ func (m *Module) compileOutside(ctx context.Context) error {
 	limits := m.engine.options.CompileLimits
 	processor := limits.Base + time.Duration(float64(limits.PerMiB)*float64(len(m.prepared.Wasm))/(1<<20))
 	job, err := json.Marshal(compileJob{
-		Module: filepath.Join(m.folder, metered), Folder: m.folder,
+		Module: filepath.Join(m.folder, metered), Folder: folder,
 		MemoryPages: m.spec.Limits.pages(), MemoryMiB: limits.MemoryMiB, Processor: processor,
 	})
 	if err != nil {
@@ -159,7 +160,9 @@ func compileFailure(ctx context.Context, err error, said string, limits CompileL
 	if err == nil {
 		return nil
 	}
-	if ended := endOf(ctx); ended != nil {
+	if ended := endOf(ctx); errors.Is(ended, ErrDeadline) {
+		return &LimitError{What: "milliseconds to compile it", Limit: (wallFactor * processor).Milliseconds(), Knob: compilerTime}
+	} else if ended != nil {
 		return fmt.Errorf("compile in a child process: %w", ended)
 	}
 	exit, ok := errors.AsType[*exec.ExitError](err)
@@ -172,7 +175,7 @@ func compileFailure(ctx context.Context, err error, said string, limits CompileL
 	case exitMemory:
 		return &LimitError{What: "MiB of memory to compile it", Limit: int64(limits.MemoryMiB), Knob: "CompileLimits.MemoryMiB"}
 	case exitProcessor:
-		return &LimitError{What: "milliseconds of processor time to compile it", Limit: processor.Milliseconds(), Knob: "CompileLimits.Base and PerMiB"}
+		return &LimitError{What: "milliseconds of processor time to compile it", Limit: processor.Milliseconds(), Knob: compilerTime}
 	}
 	return fmt.Errorf("the compiler's process ended: %w: %s", err, clean(said, maxLine))
 }

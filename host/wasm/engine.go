@@ -93,6 +93,9 @@ func New(options Options) (*Engine, error) {
 		if err := privateFolder(options.CacheDir); err != nil {
 			return nil, fmt.Errorf("wasm engine: %w", err)
 		}
+		if err := prune(options.CacheDir, time.Now().Add(-cacheAge), cacheBytes); err != nil {
+			options.Logger.Warn("the compilation cache grows", "error", err)
+		}
 	}
 	if options.Compiler != nil && options.CacheDir == "" {
 		return nil, errors.New("wasm engine: a Compiler needs a CacheDir to hand over what it made")
@@ -109,12 +112,17 @@ func New(options Options) (*Engine, error) {
 
 // Load admits a module: parses and meters it, checks its exports and imports and,
 // unless Spec.Lazy says otherwise, compiles it and starts one instance. It fails with an
-// *AdmissionError, ErrClosed or, when ctx ends during the start, ErrCancelled.
+// *AdmissionError, ErrClosed, when ctx ends during the start ErrCancelled or
+// ErrDeadline, a *LimitError when the memory of all guests is used up, or ErrBusy when
+// no processor is free to start it.
 func (e *Engine) Load(ctx context.Context, spec Spec) (*Module, error) {
 	spec = spec.withDefaults()
 	p, folder, fresh, err := e.prepare(spec.Wasm)
 	if err == nil {
 		err = admit(p.Info, e.options.Contract, spec)
+	}
+	if err == nil && fresh {
+		err = p.keep(folder)
 	}
 	if err != nil {
 		return nil, named(err, spec.Name)
@@ -129,7 +137,7 @@ func (e *Engine) Load(ctx context.Context, spec Spec) (*Module, error) {
 	case spec.Lazy && (folder == "" || coded(folder)):
 		return m, nil
 	case spec.Lazy:
-		err = m.ready(ctx)
+		err = m.warm(ctx)
 	default:
 		err = m.prove(ctx)
 	}

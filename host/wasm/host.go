@@ -25,6 +25,17 @@ func guarded(name string, function api.GoModuleFunc) api.GoModuleFunc {
 	}
 }
 
+// protected runs a function of the host's while no guest runs. A panic becomes a
+// *HostError.
+func protected(name string, fn func() error) (err error) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			err = hostFault(name, fault).err
+		}
+	}()
+	return fn()
+}
+
 // hostFault is what to end the guest's run with after a panic.
 func hostFault(name string, fault any) *stopped {
 	if stop, ok := fault.(*stopped); ok {
@@ -40,8 +51,7 @@ func hostFault(name string, fault any) *stopped {
 // whose call ends during an operation is told so and has a little fuel left.
 func hostCall(ctx context.Context, module api.Module, stack []uint64) {
 	c := callOf(ctx)
-	c.account()
-	c.pause()
+	c.safepoint()
 	c.pending = c.operate(module.Memory(), stack)
 	if err := c.ended(time.Now()); err != nil {
 		c.announce(err)
@@ -49,7 +59,6 @@ func hostCall(ctx context.Context, module api.Module, stack []uint64) {
 	if !c.running {
 		c.stop(c.ended(time.Now()))
 	}
-	c.refill()
 	stack[0] = uint64(uint32(len(c.pending)))
 }
 
@@ -106,6 +115,7 @@ func (c *call) perform(name string, request []byte) []byte {
 // it. It stays pending until the next operation.
 func hostRead(ctx context.Context, module api.Module, stack []uint64) {
 	c := callOf(ctx)
+	c.safepoint()
 	if len(c.pending) > 0 && !module.Memory().Write(uint32(stack[0]), c.pending) {
 		c.stop(&TrapError{Reason: fmt.Sprintf("an answer of %d bytes does not fit into the memory at %d", len(c.pending), uint32(stack[0]))})
 	}

@@ -44,7 +44,7 @@ type Export struct {
 // Custom is a custom section. Data aliases the module.
 type Custom struct {
 	Name string
-	Data []byte
+	Data []byte `json:"-"`
 }
 
 // Memory is the one memory's declaration, in pages of 64 KiB. Max is 0 when none

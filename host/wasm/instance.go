@@ -32,7 +32,7 @@ type instance struct {
 	born    time.Time
 	calls   int
 	bytes   int64 // of the memory when it was last leased or idle
-	copied  bool  // it began from a snapshot, so its random state is not its own
+	copied  bool  // it is as the snapshot, so its random state is not its own
 	broken  bool  // a call failed inside it: it must not be used again
 }
 
@@ -85,7 +85,7 @@ func (i *instance) initialize(c *call) error {
 	}
 	answer, err := i.exchange(c, entry, spec.Init)
 	if err == nil && spec.CheckInit != nil {
-		err = spec.CheckInit(answer)
+		err = protected("CheckInit", func() error { return spec.CheckInit(answer) })
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", contract.Init, err)

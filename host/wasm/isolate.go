@@ -27,7 +27,8 @@ func (m *Module) take(i *instance) (*snapshot, error) {
 		return s, nil
 	}
 	var err error
-	if s.image, err = i.linear.Snapshot(i.memory); err != nil {
+	s.image, err = roomy(m.engine, func() (*memory.Image, error) { return i.linear.Snapshot(i.memory) })
+	if err != nil {
 		return nil, err
 	}
 	for _, global := range i.globals {
@@ -43,35 +44,36 @@ func (s *snapshot) close() error {
 	return s.image.Close()
 }
 
-// restore puts an instance back to the snapshot, or says that it cannot be.
-func (m *Module) restore(i *instance) bool {
+// restore puts an instance back to the snapshot. After an error it must be closed.
+func (m *Module) restore(i *instance) error {
 	if err := i.linear.Restore(i.memory, m.snapshot.image); err != nil {
-		m.logger.Debug("an instance is not reused", "error", err)
-		return false
+		return err
 	}
 	for at, global := range i.globals {
 		global.Set(m.snapshot.globals[at])
 	}
 	i.copied = true
-	return true
+	return nil
 }
 
 // again makes an instance from the snapshot, which must have an image: nothing of
 // the guest runs.
 func (m *Module) again(ctx context.Context) (*instance, error) {
-	i, err := m.instantiate(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if !m.restore(i) {
-		return nil, errors.Join(fmt.Errorf("start an instance of module %s from its snapshot", m.spec.Name), i.close())
-	}
-	i.bytes = m.snapshot.bytes
-	return i, nil
+	return roomy(m.engine, func() (*instance, error) {
+		i, err := m.instantiate(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if err := m.restore(i); err != nil {
+			return nil, errors.Join(fmt.Errorf("start an instance from the snapshot: %w", err), i.close())
+		}
+		i.bytes = m.snapshot.bytes
+		return i, nil
+	})
 }
 
 // instantiate makes an instance of which nothing has run, with memory from the
-// engine's budget. Idle instances of all modules make room for it.
+// engine's budget.
 func (m *Module) instantiate(ctx context.Context) (*instance, error) {
 	linear, err := m.newMemory()
 	if err != nil {
@@ -96,15 +98,21 @@ func (m *Module) newMemory() (*memory.Memory, error) {
 		most = min(most, declared.Max)
 	}
 	least, cap := int64(declared.Min)*memory.PageBytes, int64(most)*memory.PageBytes
-	linear, err := m.engine.memories.New(least, cap)
+	return roomy(m.engine, func() (*memory.Memory, error) { return m.engine.memories.New(least, cap) })
+}
+
+// roomy makes something that takes of the engine's budget, a second time when idle
+// instances had to make room. Without enough of it the error is a *LimitError.
+func roomy[T any](e *Engine, create func() (T, error)) (T, error) {
+	made, err := create()
 	if _, full := errors.AsType[*memory.BudgetError](err); full {
-		m.engine.trim()
-		linear, err = m.engine.memories.New(least, cap)
+		e.trim()
+		made, err = create()
 	}
 	if over, full := errors.AsType[*memory.BudgetError](err); full {
-		return nil, &LimitError{What: "bytes of memory of all guests", Got: over.Used + over.Wanted, Limit: over.Limit, Knob: "Options.MemoryMiB"}
+		err = &LimitError{What: "bytes of memory of all guests", Got: over.Used + over.Wanted, Limit: over.Limit, Knob: "Options.MemoryMiB"}
 	}
-	return linear, err
+	return made, err
 }
 
 // trim closes what is idle in all modules.

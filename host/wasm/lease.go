@@ -31,9 +31,10 @@ func (m *Module) lease(ctx context.Context, session string, lane Lane) (*instanc
 	if leased == nil {
 		var err error
 		if leased, err = m.start(ctx, session, lane); err != nil {
-			m.pool.leave(session, nil, false)
+			m.discard(m.pool.leave(session, nil, false)...)
 			return nil, err
 		}
+		m.pool.started(leased)
 	}
 	leased.session = session
 	return leased, nil
@@ -50,7 +51,7 @@ func (m *Module) release(leased *instance, session string) {
 	if !keep {
 		m.discard(leased)
 	}
-	m.pool.leave(session, leased, keep)
+	m.discard(m.pool.leave(session, leased, keep)...)
 }
 
 // reusable makes an instance fit for another call, or says that it cannot be.
@@ -59,7 +60,11 @@ func (m *Module) reusable(i *instance) bool {
 	case Sticky:
 		return int64(i.memory.Size()) <= m.snapshot.bytes+maxGrowth
 	case Restore:
-		return m.restore(i)
+		err := m.restore(i)
+		if err != nil {
+			m.logger.Debug("an instance is not reused", "error", err)
+		}
+		return err == nil
 	}
 	return false
 }
@@ -75,16 +80,19 @@ func (m *Module) discard(instances ...*instance) {
 // start makes an instance: from the snapshot where there is one, else from the
 // beginning.
 func (m *Module) start(ctx context.Context, session string, lane Lane) (*instance, error) {
-	m.founding.Lock()
-	first := m.snapshot == nil
-	if !first {
-		m.founding.Unlock()
+	select {
+	case m.founding <- struct{}{}: // others wait for the first
+	case <-ctx.Done():
+		return nil, endOf(ctx)
+	}
+	if m.snapshot != nil {
+		<-m.founding
 		if m.snapshot.image != nil {
 			return m.again(ctx)
 		}
 		return m.begin(ctx, session, lane)
 	}
-	defer m.founding.Unlock() // others wait for the first
+	defer func() { <-m.founding }()
 	began := time.Now()
 	i, err := m.begin(ctx, session, lane)
 	if err != nil {
@@ -96,6 +104,7 @@ func (m *Module) start(ctx context.Context, session string, lane Lane) (*instanc
 	m.note(func(r *Report) { r.Start, r.ImageBytes = time.Since(began), m.snapshot.bytes })
 	m.pool.settle(m.snapshot.bytes)
 	i.bytes = m.snapshot.bytes
+	i.copied = m.snapshot.image != nil // it is as one from the snapshot would be
 	return i, nil
 }
 
@@ -103,15 +112,17 @@ func (m *Module) start(ctx context.Context, session string, lane Lane) (*instanc
 // init entry run under Limits.Start.
 func (m *Module) begin(ctx context.Context, session string, lane Lane) (*instance, error) {
 	i, err := m.instantiate(ctx)
-	if err != nil {
+	if _, full := errors.AsType[*LimitError](err); full {
 		return nil, err
+	}
+	if err != nil {
+		return nil, m.noStart(err)
 	}
 	contract := &m.engine.options.Contract
 	c := m.newCall(ctx, Request{Entry: contract.Init, Input: m.spec.Init, Deadline: m.spec.Limits.Start, Session: session, Lane: lane})
 	err = m.prepared.fill(i)
 	if err == nil {
 		err = c.on(i, func() error { return i.initialize(c) })
-		c.log.flush()
 	}
 	if err == nil {
 		i.bytes = int64(i.memory.Size())
@@ -121,9 +132,13 @@ func (m *Module) begin(ctx context.Context, session string, lane Lane) (*instanc
 	if errors.Is(err, ErrCancelled) || errors.Is(err, ErrBusy) {
 		return nil, err
 	}
-	refusal := &AdmissionError{Module: m.spec.Name, Stage: StageStart, Offset: -1, Reason: "an instance does not start", Err: err}
-	if errors.Is(err, ErrDeadline) {
+	return nil, m.noStart(err)
+}
+
+func (m *Module) noStart(cause error) error {
+	refusal := &AdmissionError{Module: m.spec.Name, Stage: StageStart, Offset: -1, Reason: "an instance does not start", Err: cause}
+	if errors.Is(cause, ErrDeadline) {
 		refusal.Reason = "an instance does not start within " + m.spec.Limits.Start.String()
 	}
-	return nil, refusal
+	return refusal
 }

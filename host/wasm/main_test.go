@@ -13,12 +13,9 @@ import (
 	"github.com/plinthhost/plinth/host/wasm/wasmtest"
 )
 
-// compilerVariable makes this test binary the child that compiles.
-const compilerVariable = "PLINTH_TEST_COMPILER"
-
 func TestMain(m *testing.M) {
-	if os.Getenv(compilerVariable) != "" {
-		os.Exit(wasm.Compile(os.Stdin, os.Stdout))
+	if kind := os.Getenv(childVariable); kind != "" {
+		os.Exit(beChild(kind))
 	}
 	goleak.VerifyTestMain(m)
 }

@@ -24,14 +24,17 @@ type Module struct {
 	compiled  chan struct{} // closed once program or refusal is set
 	program   *program
 	refusal   error
+	compiler  sync.WaitGroup
+	life      context.Context // the compilation's; ends when nobody can be waiting for it
+	end       context.CancelCauseFunc
 
-	founding sync.Mutex // held while the first instance starts
-	snapshot *snapshot  // nil until then
+	founding chan struct{} // has a token while the first instance starts
+	snapshot *snapshot     // nil until then
 
 	mu      sync.Mutex
 	report  Report
 	closed  bool
-	work    sync.WaitGroup // calls and the compilation
+	work    sync.WaitGroup // calls
 	closing sync.Once
 	failed  error // of closing
 }
@@ -40,8 +43,9 @@ func newModule(e *Engine, spec Spec, p *prepared, folder string) *Module {
 	m := &Module{
 		engine: e, spec: spec, prepared: p, folder: folder,
 		logger:   e.options.Logger.Named(spec.Name),
-		compiled: make(chan struct{}),
+		compiled: make(chan struct{}), founding: make(chan struct{}, 1),
 	}
+	m.life, m.end = context.WithCancelCause(context.Background())
 	m.isolation = spec.Isolation
 	m.report = Report{Info: p.Info, Asked: spec.Isolation, Limits: spec.Limits, Parse: p.Parse, Meter: p.Meter, MeteredBytes: len(p.Wasm)}
 	if p.Fixed != "" && m.isolation == Restore {
@@ -118,13 +122,22 @@ func (m *Module) prove(ctx context.Context) error {
 	return nil
 }
 
+// warm compiles the module.
+func (m *Module) warm(ctx context.Context) error {
+	if err := m.enter(); err != nil {
+		return fmt.Errorf("load module %s: %w", m.spec.Name, err)
+	}
+	defer m.work.Done()
+	return m.ready(ctx)
+}
+
 // ready waits until the module is compiled; the first to wait starts it. It runs on,
 // for others, when ctx ends.
 func (m *Module) ready(ctx context.Context) error {
 	m.compiling.Do(func() {
-		m.work.Go(func() {
+		m.compiler.Go(func() {
 			defer close(m.compiled)
-			program, err := m.compile(context.WithoutCancel(ctx))
+			program, err := m.compile(m.life)
 			if err != nil {
 				m.refusal = &AdmissionError{
 					Module: m.spec.Name, Stage: StageCompile, Offset: -1, Reason: "the compiler refused it", Err: err,
@@ -141,14 +154,16 @@ func (m *Module) ready(ctx context.Context) error {
 	}
 }
 
-// Close refuses new calls, waits for those that run and releases everything. It
-// may be called more than once.
+// Close refuses new calls, waits for those that run and releases everything. A
+// compilation that no call waits for ends. It may be called more than once.
 func (m *Module) Close() error {
 	m.mu.Lock()
 	m.closed = true
 	m.mu.Unlock()
 	m.closing.Do(func() {
 		m.work.Wait()
+		m.end(ErrClosed)
+		m.compiler.Wait()
 		m.failed = m.pool.close()
 		if m.snapshot != nil {
 			m.failed = errors.Join(m.failed, m.snapshot.close())

@@ -107,17 +107,21 @@ func (p *pool) take(session string) (found *instance, evicted []*instance) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for i, v := range slices.Backward(p.idle) {
-		if !p.sticky || v.session == session || v.session == "" {
+		if !p.sticky || v.calls == 0 || v.session == session {
 			p.idle = slices.Delete(p.idle, i, i+1)
 			p.held += v.bytes - p.unit
 			return v, nil
 		}
 	}
 	p.stats.Started++
-	for len(p.idle) > 0 && p.stats.Leased+p.stats.Parked+len(p.idle) > p.places {
-		evicted = append(evicted, p.oldest())
-	}
-	return nil, evicted
+	return nil, p.evict(p.places - p.stats.Leased - p.stats.Parked)
+}
+
+// started counts the bytes of a leased instance that is new.
+func (p *pool) started(i *instance) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.held += i.bytes - p.unit
 }
 
 // replace counts that a leased instance gives way to a new one.
@@ -129,16 +133,19 @@ func (p *pool) replace(i *instance) {
 	p.stats.Discarded++
 }
 
-func (p *pool) oldest() *instance {
-	i := p.idle[0]
-	p.idle = slices.Delete(p.idle, 0, 1)
-	p.stats.Discarded++
-	return i
+// evict takes out the longest unused idle instances beyond a number.
+func (p *pool) evict(most int) []*instance {
+	n := max(0, len(p.idle)-max(0, most))
+	evicted := slices.Clone(p.idle[:n])
+	p.idle = slices.Delete(p.idle, 0, n)
+	p.stats.Discarded += n
+	return evicted
 }
 
 // leave ends a lease. The instance, nil when none could be started, becomes idle
-// when it is kept.
-func (p *pool) leave(session string, i *instance, keep bool) {
+// when it is kept. More than there are places are not: calls that waited for
+// something outside come back with one each. Those evicted are the caller's to close.
+func (p *pool) leave(session string, i *instance, keep bool) (evicted []*instance) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.stats.Leased--
@@ -155,7 +162,9 @@ func (p *pool) leave(session string, i *instance, keep bool) {
 		p.held -= i.bytes
 		p.stats.Discarded++
 	}
+	evicted = p.evict(p.places)
 	p.dispatch()
+	return evicted
 }
 
 // park gives the place of a leased instance up.

@@ -18,29 +18,33 @@ import (
 // neither parses nor meters.
 type prepared struct {
 	Info    Info     `json:"info"`
-	Start   bool     `json:"start"`   // it had a start function
 	Globals []string `json:"globals"` // exports of the globals that a restore puts back
 	// Fixed says why instances cannot be put back to a snapshot, "" when they can.
 	Fixed string `json:"fixed"`
-	// DataAt is where the active data, which the metered module has no more, begins.
-	DataAt uint32 `json:"data_at"`
 
 	Parse time.Duration `json:"parse"`
 	Meter time.Duration `json:"meter"`
 
 	Wasm []byte `json:"-"` // metered, without active data
+	// Data is the active segments in their order: offset and length, both of 4 bytes,
+	// and the bytes.
 	Data []byte `json:"-"`
 }
 
 // fill writes the active data into a new instance.
 func (p *prepared) fill(i *instance) error {
-	if !i.memory.Write(p.DataAt, p.Data) {
-		return fmt.Errorf("its data, %d bytes at %d, lies outside of its memory of %d bytes", len(p.Data), p.DataAt, i.memory.Size())
+	for rest := p.Data; len(rest) > 0; {
+		at, size := binary.LittleEndian.Uint32(rest), binary.LittleEndian.Uint32(rest[4:])
+		if !i.memory.Write(at, rest[8:8+size]) {
+			return fmt.Errorf("its data, %d bytes at %d, lies outside of its memory of %d bytes", size, at, i.memory.Size())
+		}
+		rest = rest[8+size:]
 	}
 	return nil
 }
 
-// prepare reads the cache or does the work. fresh says that it did.
+// prepare reads the cache or does the work. fresh says that it did; then the result
+// is to be kept once the module is admitted.
 func (e *Engine) prepare(wasm []byte) (p *prepared, folder string, fresh bool, err error) {
 	if len(wasm) > MaxModuleBytes {
 		return nil, "", false, tooLarge(len(wasm))
@@ -50,6 +54,10 @@ func (e *Engine) prepare(wasm []byte) (p *prepared, folder string, fresh bool, e
 	folder = e.cacheFolder(digest)
 	if folder != "" {
 		if p, err := readPrepared(folder); err == nil && p.Info.Digest == digest {
+			if p.Info.Custom, err = customs(wasm); err != nil {
+				return nil, "", false, err
+			}
+			e.touch(folder)
 			return p, folder, false, nil
 		} else if err != nil && !errors.Is(err, os.ErrNotExist) {
 			e.options.Logger.Warn("a cached module was damaged and is made anew", "folder", folder, "error", err)
@@ -59,11 +67,6 @@ func (e *Engine) prepare(wasm []byte) (p *prepared, folder string, fresh bool, e
 		return nil, "", false, err
 	}
 	p.Info.Digest = digest
-	if folder != "" {
-		if err := p.write(folder); err != nil {
-			return nil, "", false, fmt.Errorf("keep the metered module: %w", err)
-		}
-	}
 	return p, folder, true, nil
 }
 
@@ -112,6 +115,17 @@ func (p *prepared) sum() string {
 		hash.Write(part)
 	}
 	return hex.EncodeToString(hash.Sum(nil))
+}
+
+// keep writes a prepared module into the cache.
+func (p *prepared) keep(folder string) error {
+	if folder == "" {
+		return nil
+	}
+	if err := p.write(folder); err != nil {
+		return fmt.Errorf("keep the metered module in the compilation cache: %w", err)
+	}
+	return nil
 }
 
 func (p *prepared) write(folder string) error {

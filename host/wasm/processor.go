@@ -115,12 +115,12 @@ func (p *processor) grant() bool {
 func (p *processor) contended() bool { return p.waiting.Load() > 0 }
 
 // handOver gives the caller's place to who waits and waits for another one. It
-// fails when the context ends first; then the caller has none.
-func (p *processor) handOver(ctx context.Context, session string) error {
+// fails as acquire does; then the caller has none.
+func (p *processor) handOver(ctx context.Context, session string, wait time.Duration) error {
 	p.mu.Lock()
 	w := p.enqueue(session)
 	p.grant() // to who stood before, since the caller's session goes to the end
 	p.mu.Unlock()
-	_, err := w.await(ctx, forEver, func() bool { return p.withdraw(w) })
+	_, err := w.await(ctx, wait, func() bool { return p.withdraw(w) })
 	return err
 }

@@ -4,11 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
 
 	"github.com/plinthhost/plinth/host/wasm/meter"
 )
@@ -21,43 +25,73 @@ type program struct {
 	compiled wazero.CompiledModule
 }
 
-// compile makes the program of the prepared module, a second time without what the
-// cache holds when that is damaged.
+// compile makes the program of the prepared module, from the cache where it can.
 func (m *Module) compile(ctx context.Context) (*program, error) {
 	began := time.Now()
-	if m.outside() {
-		if err := m.compileOutside(ctx); err != nil {
-			return nil, err
-		}
-	}
-	p, err := m.build()
-	if err != nil && m.folder != "" {
-		p, err = m.compileAnew(ctx, err)
-	}
+	p, err := m.compileOrFetch(ctx)
 	m.note(func(r *Report) { r.Compile = time.Since(began) })
 	return p, err
 }
 
-// compileAnew drops the cached machine code, which cause says is of no use.
-func (m *Module) compileAnew(ctx context.Context, cause error) (*program, error) {
-	if err := dropCode(m.folder); err != nil {
-		return nil, errors.Join(cause, err)
+func (m *Module) compileOrFetch(ctx context.Context) (*program, error) {
+	if m.folder == "" {
+		return m.build(ctx, "")
 	}
-	if m.outside() {
-		if err := m.compileOutside(ctx); err != nil {
-			return nil, err
+	code := filepath.Join(m.folder, codeFolder)
+	cause := checkSeal(code)
+	if cause == nil {
+		p, err := m.build(keptOnly(), code)
+		if err == nil {
+			return p, nil
 		}
+		cause = err
 	}
-	p, err := m.build()
-	if err == nil {
-		m.logger.Warn("the cached code was damaged, the module was compiled anew", "folder", m.folder, "error", cause)
+	p, err := m.compileAnew(ctx, code)
+	if err == nil && !errors.Is(cause, fs.ErrNotExist) && !errors.Is(cause, errNotKept) {
+		m.logger.Warn("the cached code was damaged, the module was compiled anew", "folder", code, "error", cause)
 	}
 	return p, err
 }
 
-// build compiles, or takes the machine code from the cache folder. A panic of the
-// compiler is the module's fault.
-func (m *Module) build() (p *program, err error) {
+// compileAnew compiles into a folder apart, so that the cache always holds whole
+// code and another process at the same work is not disturbed.
+func (m *Module) compileAnew(ctx context.Context, code string) (*program, error) {
+	made, err := os.MkdirTemp(m.engine.options.CacheDir, compilingPrefix)
+	if err != nil {
+		return nil, fmt.Errorf("make a folder for the machine code: %w", err)
+	}
+	defer os.RemoveAll(made)
+	if m.outside() {
+		if err := m.compileOutside(ctx, made); err != nil {
+			return nil, err
+		}
+		ctx = keptOnly()
+	}
+	p, err := m.build(ctx, made)
+	if err != nil {
+		return nil, err
+	}
+	if err := publish(made, code); err != nil {
+		m.logger.Warn("the machine code is not kept", "folder", code, "error", err)
+	}
+	return p, nil
+}
+
+// errNotKept is machine code that a folder does not hold for this program on this
+// machine: none, or of another version of the compiler.
+var errNotKept = errors.New("there is no machine code for this version of the compiler and this processor")
+
+// keptOnly makes a context with which the compiler takes what its cache holds and
+// compiles nothing: it looks at the context before each function, as it has workers.
+func keptOnly() context.Context {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	cancel(errNotKept)
+	return experimental.WithCompilationWorkers(ctx, 2)
+}
+
+// build compiles, or takes the machine code from the folder of a cache, "" for none.
+// A panic of the compiler is the module's fault.
+func (m *Module) build(ctx context.Context, folder string) (p *program, err error) {
 	p = new(program)
 	defer func() {
 		if fault := recover(); fault != nil {
@@ -69,15 +103,15 @@ func (m *Module) build() (p *program, err error) {
 		}
 	}()
 	config := runtimeConfig(m.spec.Limits.pages())
-	if m.folder != "" {
-		if p.cache, err = wazero.NewCompilationCacheWithDir(m.folder); err != nil {
+	if folder != "" {
+		if p.cache, err = wazero.NewCompilationCacheWithDir(folder); err != nil {
 			return p, fmt.Errorf("open the compilation cache: %w", err)
 		}
 		config = config.WithCompilationCache(p.cache)
 	}
-	ctx := context.Background()
-	p.runtime = wazero.NewRuntimeWithConfig(ctx, config)
-	if err := m.offer(ctx, p.runtime); err != nil {
+	background := context.Background()
+	p.runtime = wazero.NewRuntimeWithConfig(background, config)
+	if err := m.offer(background, p.runtime); err != nil {
 		return p, err
 	}
 	p.compiled, err = p.runtime.CompileModule(ctx, m.prepared.Wasm)

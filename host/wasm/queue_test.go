@@ -128,7 +128,7 @@ func TestProcessorIsHandedOver(t *testing.T) {
 		if !p.contended() {
 			t.Error("two wait, and it is not contended")
 		}
-		if err := p.handOver(ctx, "a"); err != nil {
+		if err := p.handOver(ctx, "a", time.Hour); err != nil {
 			t.Fatal(err)
 		}
 		if got := strings.Join(order, ""); got != "bc" {
@@ -154,7 +154,7 @@ func TestWaitingForAProcessorEnds(t *testing.T) {
 		if err := p.acquire(ctx, "a", time.Hour); !errors.Is(err, ErrCancelled) || !errors.Is(err, cause) {
 			t.Errorf("after the cancel: %v", err)
 		}
-		if err := p.handOver(ctx, "a"); !errors.Is(err, ErrCancelled) && err != nil {
+		if err := p.handOver(ctx, "a", time.Hour); !errors.Is(err, ErrCancelled) && err != nil {
 			t.Errorf("hand over: %v", err)
 		}
 		if p.contended() {

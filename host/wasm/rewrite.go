@@ -1,9 +1,9 @@
 package wasm
 
 import (
+	numbers "encoding/binary"
 	"errors"
 	"fmt"
-	"math"
 	"strings"
 	"time"
 
@@ -25,16 +25,17 @@ func rewrite(wasm []byte) (*prepared, error) {
 	if err != nil {
 		return nil, meterRefusal(err)
 	}
-	p.Start = report.Start
 	for _, global := range report.Globals {
 		p.Globals = append(p.Globals, global.Name)
 	}
 	if len(report.Unrestorable) > 0 {
 		p.Fixed = "its code uses what a restore cannot put back: " + strings.Join(report.Unrestorable, ", ")
 	}
-	p.DataAt, p.Data, err = flatten(report.Data, p.Info.Memory)
+	if p.Data, err = packData(report.Data, p.Info.Memory); err != nil {
+		return nil, err
+	}
 	p.Meter = time.Since(began)
-	return p, err
+	return p, checkElements(module)
 }
 
 // formLimits are the limits of a module's form.
@@ -73,27 +74,41 @@ func meterRefusal(err error) error {
 	return &AdmissionError{Stage: StageParse, Offset: -1, Reason: found.Reason, Fix: found.Fix}
 }
 
-// flatten lays active segments over each other as instantiation would. One that
-// does not fit into the memory would have made it fail.
-func flatten(segments []meter.Segment, memory Memory) (at uint32, data []byte, err error) {
-	if len(segments) == 0 {
-		return 0, nil, nil
-	}
-	begin, end := uint64(math.MaxUint64), uint64(0)
+const wasmPage = 64 << 10
+
+// packData makes one piece of active segments, see prepared.fill. One that does not
+// fit into the memory would have made instantiation fail.
+func packData(segments []meter.Segment, memory Memory) ([]byte, error) {
+	var packed []byte
+	size := uint64(memory.Min) * wasmPage
 	for _, segment := range segments {
-		begin = min(begin, uint64(segment.Offset))
-		end = max(end, uint64(segment.Offset)+uint64(len(segment.Bytes)))
+		if end := uint64(segment.Offset) + uint64(len(segment.Bytes)); end > size {
+			return nil, &AdmissionError{Stage: StageLimits, Offset: -1,
+				Reason: fmt.Sprintf("a data segment ends at byte %d of the memory, which has %d", end, size),
+				Fix:    "declare a memory that holds the module's data"}
+		}
+		packed = numbers.LittleEndian.AppendUint32(packed, segment.Offset)
+		packed = numbers.LittleEndian.AppendUint32(packed, uint32(len(segment.Bytes)))
+		packed = append(packed, segment.Bytes...)
 	}
-	if size := uint64(memory.Min) * wasmPage; end > size {
-		return 0, nil, &AdmissionError{Stage: StageLimits, Offset: -1,
-			Reason: fmt.Sprintf("a data segment ends at byte %d of the memory, which has %d", end, size),
-			Fix:    "declare a memory that holds the module's data"}
-	}
-	data = make([]byte, end-begin)
-	for _, segment := range segments {
-		copy(data[uint64(segment.Offset)-begin:], segment.Bytes)
-	}
-	return uint32(begin), data, nil
+	return packed, nil
 }
 
-const wasmPage = 64 << 10
+// checkElements refuses active element segments that do not fit into their table:
+// wazero leaves such a table half filled and says nothing.
+func checkElements(module *binary.Module) error {
+	imported := module.Imported(binary.KindTable)
+	for _, segment := range module.Elements {
+		table := int(segment.Table) - imported
+		if segment.Mode != binary.Active || segment.Offset.Op != binary.OpI32Const || table < 0 {
+			continue
+		}
+		size := uint64(module.Tables[table].Min)
+		if end := uint64(uint32(segment.Offset.Value)) + uint64(len(segment.Entries)); end > size {
+			return &AdmissionError{Stage: StageLimits, Offset: -1,
+				Reason: fmt.Sprintf("an element segment ends at entry %d of the table, which has %d", end, size),
+				Fix:    "declare a table that holds the module's functions"}
+		}
+	}
+	return nil
+}

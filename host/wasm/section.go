@@ -16,7 +16,29 @@ func Section(module []byte, name string) ([]byte, error) {
 	if _, err := form.Decode(module[:min(headerBytes, len(module))], formLimits()); err != nil {
 		return nil, refusal(err)
 	}
+	all, err := customs(module)
+	if err != nil {
+		return nil, err
+	}
 	var found []byte
+	for _, section := range all {
+		if section.Name != name {
+			continue
+		}
+		if found != nil {
+			return nil, fmt.Errorf("the custom section %q is there twice", name)
+		}
+		found = append([]byte{}, section.Data...)
+	}
+	return found, nil
+}
+
+// nameSection is the one custom section that the engine itself reads.
+const nameSection = "name"
+
+// customs lists the other custom sections of what begins like a module.
+func customs(module []byte) ([]Custom, error) {
+	var found []Custom
 	for rest := module[headerBytes:]; len(rest) > 0; {
 		id := rest[0]
 		content, after, ok := announced(rest[1:])
@@ -24,14 +46,9 @@ func Section(module []byte, name string) ([]byte, error) {
 			return nil, &AdmissionError{Stage: StageParse, Offset: len(module) - len(rest), Reason: "a section ends behind the module"}
 		}
 		rest = after
-		title, data, ok := announced(content)
-		if id != 0 || !ok || string(title) != name {
-			continue
+		if name, data, ok := announced(content); ok && id == 0 && string(name) != nameSection {
+			found = append(found, Custom{Name: string(name), Data: data})
 		}
-		if found != nil {
-			return nil, fmt.Errorf("the custom section %q is there twice", name)
-		}
-		found = append([]byte{}, data...)
 	}
 	return found, nil
 }

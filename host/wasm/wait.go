@@ -9,20 +9,29 @@ import (
 // a process, another session, the network. Meanwhile the guest's call holds no
 // processor and no place in its pool, and its deadline stands. ctx is the
 // operation's; fn gets one that ends when the call is cancelled, but has no
-// deadline. Outside of an operation fn just runs.
+// deadline. Outside of an operation fn just runs, and within another Wait. Only the
+// operation's own goroutine may call it.
 //
-// An error is fn's, or the call's end while it waited for its turn to go on.
-func Wait(ctx context.Context, fn func(ctx context.Context) error) error {
+// An error is fn's, or the call's end: before, when fn does not run, or while it
+// waited for its turn to go on.
+func Wait(ctx context.Context, fn func(ctx context.Context) error) (err error) {
 	c, ok := ctx.Value(callKey{}).(*call)
 	if !ok {
 		return fn(ctx)
 	}
-	c.park()
-	err := fn(c.parent)
-	if resumed := c.unpark(); err == nil {
-		err = resumed
+	if ended := c.ended(time.Now()); ended != nil {
+		return ended
 	}
-	return err
+	if !c.running {
+		return fn(c.parent)
+	}
+	c.park()
+	defer func() { // also when fn panics: what was given up is counted
+		if resumed := c.unpark(); err == nil {
+			err = resumed
+		}
+	}()
+	return fn(c.parent)
 }
 
 // park gives up all that others could use.

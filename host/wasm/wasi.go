@@ -31,7 +31,7 @@ type wasiFunction struct {
 func (f wasiFunction) host() api.GoModuleFunc {
 	return func(ctx context.Context, module api.Module, stack []uint64) {
 		c := callOf(ctx)
-		c.stopIfEnded()
+		c.safepoint()
 		stack[0] = uint64(f.serve(c, module.Memory(), stack))
 	}
 }

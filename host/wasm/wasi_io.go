@@ -40,7 +40,7 @@ func fdWrite(c *call, memory api.Memory, stack []uint64) errno {
 	return errnoSuccess
 }
 
-// randomPiece is how much randomness is made between two looks at the deadline.
+// randomPiece is how much randomness is made between two looks at the call.
 const randomPiece = 64 << 10
 
 func randomGet(c *call, memory api.Memory, stack []uint64) errno {
@@ -49,7 +49,7 @@ func randomGet(c *call, memory api.Memory, stack []uint64) errno {
 		return errnoFault
 	}
 	for len(buffer) > 0 {
-		c.stopIfEnded()
+		c.pause()
 		n := min(len(buffer), randomPiece)
 		c.ambient.Random(buffer[:n])
 		buffer = buffer[n:]

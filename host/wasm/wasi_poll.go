@@ -98,12 +98,8 @@ func (c *call) sleep(wait time.Duration) {
 	case <-timer.C:
 	case <-c.parent.Done():
 	}
-	err := c.ended(time.Now())
-	if err == nil {
-		if err = c.processor.acquire(c.parent, c.session, forEver); err == nil {
-			c.running = true
-			return
-		}
+	if err := c.ended(time.Now()); err != nil {
+		c.stop(err)
 	}
-	c.stop(err)
+	c.waitTurn(c.processor.acquire)
 }

@@ -2,6 +2,7 @@ package wasm
 
 import (
 	"context"
+	"errors"
 	"runtime"
 	"time"
 
@@ -23,8 +24,11 @@ const (
 // yield is the import that metered code calls when its quantum is used up. It runs
 // on the guest's goroutine, so it is where the collector gets its safepoint, the
 // call's end is noticed, and the processor handed to another guest.
-func yield(ctx context.Context, _ []uint64) {
-	c := callOf(ctx)
+func yield(ctx context.Context, _ []uint64) { callOf(ctx).safepoint() }
+
+// safepoint is a yield, also for host functions: a guest that does little else than
+// call them uses next to no fuel.
+func (c *call) safepoint() {
 	c.account()
 	c.pause()
 	c.refill()
@@ -39,12 +43,12 @@ func (c *call) pause() {
 		now = time.Now()
 		c.breathed = now
 	}
-	if now.Sub(c.turn) >= slice {
-		if c.processor.contended() {
-			c.handOver(now)
-			now = time.Now()
-		}
+	// A guest that was told of its end has no time to wait for, and little to go on.
+	if now.Sub(c.turn) >= slice && !c.told {
 		c.turn = now
+		if c.processor.contended() {
+			c.waitTurn(c.processor.handOver)
+		}
 	}
 }
 
@@ -96,17 +100,26 @@ func (c *call) ended(now time.Time) error {
 	return nil
 }
 
-// handOver lets another guest of the lane run and waits for the next turn.
-func (c *call) handOver(now time.Time) {
+// waitTurn waits for a place on the processor, or stops the guest when its call ends
+// first. A tool's time runs meanwhile, a quick call's does not.
+func (c *call) waitTurn(take func(ctx context.Context, session string, wait time.Duration) error) {
+	now := time.Now()
+	wait := c.watch.left(now)
 	if c.lane == LaneQuick {
 		c.watch.stop(now)
+		wait = forEver
 	}
-	err := c.processor.handOver(c.parent, c.session)
-	c.watch.start(time.Now())
-	if err != nil {
-		c.running = false
-		c.stop(err)
+	err := take(c.parent, c.session, wait)
+	now = time.Now()
+	c.watch.start(now)
+	c.turn, c.breathed = now, now
+	if c.running = err == nil; c.running {
+		return
 	}
+	if errors.Is(err, ErrBusy) {
+		err = ErrDeadline
+	}
+	c.stop(err)
 }
 
 var _ api.GoFunc = yield

@@ -10,6 +10,8 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"runtime/metrics"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -32,9 +34,6 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// repetitions of every case, to see what it leaves behind.
-const repetitions = 100
-
 // A hostile module, and how the engine must answer it.
 type hostile struct {
 	name   string // with the row of the reference it stands for
@@ -42,6 +41,9 @@ type hostile struct {
 	bytes  []byte // instead of module
 	limits wasm.Limits
 	pure   bool
+	init   []byte // message of the init entry
+	// isolation is the default's when it is not said.
+	isolation wasm.Isolation
 
 	input      []byte
 	operations wasm.Operations
@@ -59,9 +61,10 @@ type engine struct {
 	neighbour *wasm.Module
 }
 
-func newEngine(t *testing.T) engine {
+// options compile in a child, as for any module that is not our own.
+func options(t *testing.T) wasm.Options {
 	t.Helper()
-	made, err := wasm.New(wasm.Options{
+	return wasm.Options{
 		Contract: wasm.Contract{
 			Marker: wasmtest.Marker, Alloc: wasmtest.Alloc, Free: wasmtest.Free, Init: wasmtest.Init, Reseed: wasmtest.Reseed,
 			Module: wasmtest.Host, Call: wasmtest.Ask, Read: wasmtest.Read,
@@ -71,10 +74,16 @@ func newEngine(t *testing.T) engine {
 		CacheDir: t.TempDir() + "/cache",
 		Compiler: func(ctx context.Context) *exec.Cmd {
 			child := exec.CommandContext(ctx, os.Args[0])
-			child.Env = append(os.Environ(), compilerVariable+"=1")
+			// Under the race detector a process would sleep for a second before it ends.
+			child.Env = append(os.Environ(), compilerVariable+"=1", "GORACE=atexit_sleep_ms=0")
 			return child
 		},
-	})
+	}
+}
+
+func newEngine(t *testing.T, options wasm.Options) engine {
+	t.Helper()
+	made, err := wasm.New(options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,11 +115,14 @@ func (h hostile) spec() wasm.Spec {
 	if limits.Deadline == 0 {
 		limits.Deadline = 5 * time.Millisecond
 	}
-	return wasm.Spec{Name: "hostile", Wasm: h.wasm(), Entries: []string{"run"}, Limits: limits, Pure: h.pure}
+	return wasm.Spec{
+		Name: "hostile", Wasm: h.wasm(), Entries: []string{"run"}, Limits: limits, Pure: h.pure,
+		Init: h.init, Isolation: h.isolation,
+	}
 }
 
 func TestCorpus(t *testing.T) {
-	e := newEngine(t)
+	e := newEngine(t, options(t))
 	for _, h := range corpus() {
 		t.Run(h.name, func(t *testing.T) {
 			module, err := e.Load(context.Background(), h.spec())
@@ -164,6 +176,12 @@ func (h hostile) checkCall(t *testing.T, module *wasm.Module) {
 // to an end only when the guests in fn let them.
 func (e engine) besides(t *testing.T, fn func()) {
 	t.Helper()
+	before := pauses()
+	defer func() {
+		if longest := longestSince(before); longest > longestPause {
+			t.Errorf("the collector stopped the world for %s", longest)
+		}
+	}()
 	done := make(chan struct{})
 	var work sync.WaitGroup
 	for _, other := range []func(){
@@ -191,6 +209,28 @@ func (e engine) besides(t *testing.T, fn func()) {
 	work.Wait()
 }
 
+// longestPause of the collector is the reference's. The world stops when every guest
+// has come to a yield, so this is how long one can keep it.
+const longestPause = 50 * time.Millisecond
+
+// pauses is how often the collector stopped the world for how long, so far.
+func pauses() *metrics.Float64Histogram {
+	sample := []metrics.Sample{{Name: "/sched/pauses/total/gc:seconds"}}
+	metrics.Read(sample)
+	return sample[0].Value.Float64Histogram()
+}
+
+// longestSince answers the longest pause since then, or less: its class's lower end.
+func longestSince(before *metrics.Float64Histogram) time.Duration {
+	after := pauses()
+	for class, count := range slices.Backward(after.Counts) {
+		if count > before.Counts[class] {
+			return time.Duration(max(0, after.Buckets[class]) * float64(time.Second))
+		}
+	}
+	return 0
+}
+
 // ledger is what the process holds.
 type ledger struct {
 	goroutines, descriptors, mappings int
@@ -214,7 +254,7 @@ func (l ledger) compare(t *testing.T) {
 
 // A guest that never ends is stopped by its caller while it holds the processor.
 func TestCancelReachesAGuestThatNeverAsks(t *testing.T) {
-	e := newEngine(t)
+	e := newEngine(t, options(t))
 	for _, h := range corpus() {
 		if h.kind != wasm.KindDeadline {
 			continue

@@ -27,10 +27,21 @@ const (
 	Store8      = "\x3a\x00\x00"
 	Store       = "\x36\x02\x00"
 	Load        = "\x28\x02\x00"
+	Load64      = "\x29\x00\x00" // at any address
+	Store64     = "\x37\x00\x00" // at any address
+	Eq64        = "\x51"
+	Xor64       = "\x85"
+	Less        = "\x49"             // i32.lt_u
 	Copy        = "\xfc\x0a\x00\x00" // memory.copy: to, from, length
 	Fill        = "\xfc\x0b\x00"     // memory.fill: to, value, length
 	TableFill   = "\xfc\x11\x00"     // of table 0: from, value, length
+	TableCopy   = "\xfc\x0e\x00\x00" // of table 0: to, from, length
+	TableInit   = "\xfc\x0c\x00\x00" // of segment 0 and table 0: to, from, length
+	ElemDrop    = "\xfc\x0d\x00"     // of segment 0
+	DataDrop    = "\xfc\x09\x00"     // of segment 0
+	DataInit    = "\xfc\x08\x00\x00" // memory.init of segment 0: to, from, length
 	NullFunc    = "\xd0\x70"         // ref.null func
+	NullExtern  = "\xd0\x6f"         // ref.null extern
 	LessS       = "\x48"
 	GreaterU    = "\x4b"
 	DivS        = "\x6d"
@@ -47,6 +58,9 @@ func Get(local uint32) string { return "\x20" + string(leb(local)) }
 
 // Set is local.set.
 func Set(local uint32) string { return "\x21" + string(leb(local)) }
+
+// Tee is local.tee.
+func Tee(local uint32) string { return "\x22" + string(leb(local)) }
 
 // GetGlobal is global.get.
 func GetGlobal(global uint32) string { return "\x23" + string(leb(global)) }

@@ -9,8 +9,13 @@ import (
 
 // Value types.
 const (
-	I32 byte = 0x7f
-	I64 byte = 0x7e
+	I32       byte = 0x7f
+	I64       byte = 0x7e
+	F32       byte = 0x7d
+	F64       byte = 0x7c
+	V128      byte = 0x7b
+	FuncRef   byte = 0x70
+	ExternRef byte = 0x6f
 )
 
 // Module collects a module's parts. Imports come before functions.
@@ -26,6 +31,7 @@ type Module struct {
 	elements  [][]byte
 	start     []byte
 	data      [][]byte
+	counted   bool // code names data segments, so their number comes before it
 	custom    [][]byte
 	names     [][]byte
 }
@@ -92,8 +98,12 @@ func (m *Module) Elements(at int32, functions ...uint32) {
 func (m *Module) Type(params, results []byte) uint32 { return m.signature(params, results) }
 
 // Global defines a mutable i32 and answers its index.
-func (m *Module) Global(value int32) uint32 {
-	m.globals = append(m.globals, append(append([]byte{I32, 1}, Const(value)...), 0x0b))
+func (m *Module) Global(value int32) uint32 { return m.GlobalOf(I32, Const(value)) }
+
+// GlobalOf defines a mutable global of a type, with the code of its first value,
+// and answers its index.
+func (m *Module) GlobalOf(kind byte, value string) uint32 {
+	m.globals = append(m.globals, append(append([]byte{kind, 1}, value...), 0x0b))
 	return uint32(len(m.globals) - 1)
 }
 
@@ -101,6 +111,21 @@ func (m *Module) Global(value int32) uint32 {
 func (m *Module) Data(at int32, bytes string) {
 	segment := append(append([]byte{0}, Const(at)...), 0x0b)
 	m.data = append(m.data, append(segment, text(bytes)...))
+}
+
+// Passive adds bytes that code may copy into the memory.
+func (m *Module) Passive(bytes string) {
+	m.data = append(m.data, append([]byte{1}, text(bytes)...))
+	m.counted = true
+}
+
+// PassiveElements adds functions that code may copy into the table.
+func (m *Module) PassiveElements(functions ...uint32) {
+	segment := append([]byte{1, 0}, leb(uint32(len(functions)))...)
+	for _, function := range functions {
+		segment = append(segment, leb(function)...)
+	}
+	m.elements = append(m.elements, segment)
 }
 
 // Start makes a function the start function.
@@ -140,6 +165,9 @@ func (m *Module) Bytes() []byte {
 		wasm = append(wasm, Section(8, m.start)...)
 	}
 	vectors(9, m.elements)
+	if m.counted {
+		wasm = append(wasm, Section(12, leb(uint32(len(m.data))))...)
+	}
 	vectors(10, m.bodies)
 	vectors(11, m.data)
 	for _, custom := range m.custom {
