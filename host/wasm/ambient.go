@@ -28,8 +28,9 @@ func (s system) Monotonic() time.Duration { return time.Since(s.started) }
 func (system) Sleep(time.Duration) bool   { return true }
 func (system) Random(p []byte)            { _, _ = rand.Read(p) } // documented never to fail
 
-// fixedTime is when every call of a pure module takes place.
-var fixedTime = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
+// fixedTime is when every call of a pure module takes place, in Unix seconds: the
+// first of January 2026.
+const fixedTime = 1_767_225_600
 
 // fixed is the world of a pure call: time stands but for what the guest sleeps,
 // and randomness follows from module, entry and input, so that the answer and the
@@ -41,7 +42,7 @@ type fixed struct {
 	random        *mathrand.ChaCha8 // once it is asked for: hashing an input costs
 }
 
-func (f *fixed) Realtime() time.Time        { return fixedTime.Add(f.passed) }
+func (f *fixed) Realtime() time.Time        { return time.Unix(fixedTime, 0).UTC().Add(f.passed) }
 func (f *fixed) Monotonic() time.Duration   { return f.passed }
 func (f *fixed) Sleep(d time.Duration) bool { f.passed += d; return false }
 

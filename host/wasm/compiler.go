@@ -64,22 +64,27 @@ const (
 // Compile is the child's whole program: it reads a job, compiles the module into
 // the cache and answers the exit code. A command of the program calls it.
 func Compile(stdin io.Reader, stdout io.Writer) int {
+	code, err := compile(stdin)
+	if err == nil {
+		return 0
+	}
+	if _, lost := io.WriteString(stdout, clean(err.Error(), maxLine)); lost != nil {
+		return exitBroken
+	}
+	return code
+}
+
+func compile(stdin io.Reader) (code int, err error) {
 	var job compileJob
 	if err := json.NewDecoder(stdin).Decode(&job); err != nil {
-		fmt.Fprintln(stdout, "read the job:", err)
-		return exitBroken
+		return exitBroken, fmt.Errorf("read the job: %w", err)
 	}
 	module, err := os.ReadFile(job.Module)
 	if err != nil {
-		fmt.Fprintln(stdout, err)
-		return exitBroken
+		return exitBroken, fmt.Errorf("read the module: %w", err)
 	}
 	go watch(job) // ends with the process
-	if err := compileInto(module, job.Folder, job.MemoryPages); err != nil {
-		fmt.Fprintln(stdout, clean(err.Error(), maxLine))
-		return exitRefused
-	}
-	return 0
+	return exitRefused, compileInto(module, job.Folder, job.MemoryPages)
 }
 
 // watch ends the process when it takes more than the job allows.

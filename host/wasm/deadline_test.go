@@ -200,6 +200,33 @@ func TestTheCallersDeadlineHolds(t *testing.T) {
 	}
 }
 
+// slowClock takes an hour to tell the time.
+type slowClock struct {
+	wasm.Ambient
+	reads int
+}
+
+func (c *slowClock) Realtime() time.Time {
+	c.reads++
+	time.Sleep(time.Hour)
+	return time.Now()
+}
+
+// Whatever a function of the host costs, the call is looked at before each.
+func TestEveryHostFunctionIsASafepoint(t *testing.T) {
+	inBubble(t, func(t *testing.T, engine *wasm.Engine) {
+		guest := new(Module)
+		clock := guest.Import(wasi, "clock_time_get", Types(I32, I64, I32), Types(I32))
+		guest.Core().Entry("run", Loop, Const(0), Const64(0), Const(1004), Call(clock), Drop, Br(0), End, Const64(0))
+		module := loadIn(t, engine, wasm.Spec{Wasm: guest.Bytes(), Entries: []string{"run"}})
+		world := new(slowClock)
+		_, err := call(t, module, wasm.Request{Entry: "run", Ambient: world, Deadline: 10 * time.Hour})
+		if !errors.Is(err, wasm.ErrDeadline) || world.reads != 10 {
+			t.Errorf("%d hours, %v", world.reads, err)
+		}
+	})
+}
+
 // A guest that does nothing but copy an answer of a megabyte uses next to no fuel
 // and yields seldom; the copying itself must end with the call, and give way.
 func TestHostFunctionsAreSafepoints(t *testing.T) {

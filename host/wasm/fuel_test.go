@@ -80,11 +80,17 @@ func TestFuelWithoutLoops(t *testing.T) {
 
 // A budget admits a call that uses all of it, and not one unit more.
 func TestFuelBudgetIsExact(t *testing.T) {
+	guest := new(Module).Core()
+	guest.Entry("turn", Get(0), Load, Set(3), Loop, Get(3), Const(1), Sub, Tee(3), BrIf(0), End, Const64(0))
+	spec := wasm.Spec{Wasm: guest.Bytes(), Entries: []string{"turn"}}
 	for _, n := range []int{1, 1000, 300_000} {
-		request := wasm.Request{Entry: "work", Input: times(n), Operations: operations(echo)}
-		used := fuelOf(t, load(t, stubborn()), request)
+		request := wasm.Request{Entry: "turn", Input: times(n)}
+		spec.Limits.Fuel = 0
+		used := fuelOf(t, load(t, spec), request)
 		for _, budget := range []int64{used, used - 1, used / 2, 1} {
-			spec := stubborn()
+			if budget == 0 {
+				continue // none
+			}
 			spec.Limits.Fuel = budget
 			module := load(t, spec)
 			result, err := call(t, module, request)

@@ -99,8 +99,8 @@ func readPrepared(folder string) (*prepared, error) {
 	return &p, nil
 }
 
-// damaged is a part that is missing although the whole was there.
-func damaged(err error) error { return fmt.Errorf("incomplete: %v", err) } //nolint:errorlint // not os.ErrNotExist
+// damaged is a part that is missing although the whole was there: not os.ErrNotExist.
+func damaged(err error) error { return fmt.Errorf("incomplete: %v", err) }
 
 // sealedFile tells a whole entry from a torn one.
 type sealedFile struct {
@@ -157,10 +157,12 @@ func replaceFile(path string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(temporary.Name())
 	_, err = temporary.Write(data)
-	if err = errors.Join(err, temporary.Close()); err != nil {
-		return err
+	if err = errors.Join(err, temporary.Close()); err == nil {
+		err = os.Rename(temporary.Name(), path)
 	}
-	return os.Rename(temporary.Name(), path)
+	if err != nil {
+		err = errors.Join(err, os.Remove(temporary.Name()))
+	}
+	return err
 }

@@ -60,7 +60,11 @@ func (m *Module) compileAnew(ctx context.Context, code string) (*program, error)
 	if err != nil {
 		return nil, fmt.Errorf("make a folder for the machine code: %w", err)
 	}
-	defer os.RemoveAll(made)
+	defer func() {
+		if err := os.RemoveAll(made); err != nil {
+			m.logger.Warn("a folder of the compilation cache cannot be removed", "folder", made, "error", err)
+		}
+	}()
 	if m.outside() {
 		if err := m.compileOutside(ctx, made); err != nil {
 			return nil, err

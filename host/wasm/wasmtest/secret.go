@@ -44,15 +44,15 @@ const (
 
 func hiding(globals []uint32) string {
 	end := Code(Size, Const(65536), Mul, Const(8), Sub)
-	code := Code(Const(5), Grow, Drop)
+	code := []string{Const(5), Grow, Drop}
 	for _, place := range []string{Const(0), Const(3003), Const(60_001), Const(65_533), Const(300_000), end} {
-		code += Code(place, Get(wanted), Store64)
+		code = append(code, place, Get(wanted), Store64)
 	}
-	return Code(code,
+	return Code(append(code,
 		Get(wanted), SetGlobal(globals[0]),
 		Get(wanted), wrap, SetGlobal(globals[1]),
 		Get(wanted), wrap, asFloat, SetGlobal(globals[2]),
-		Get(wanted), asDouble, SetGlobal(globals[3]))
+		Get(wanted), asDouble, SetGlobal(globals[3]))...)
 }
 
 func looking(globals []uint32) string {
