@@ -8,95 +8,112 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"time"
 
 	"github.com/plinthhost/plinth/host/wasm"
+	"github.com/plinthhost/plinth/host/wasm/wasmtest"
 )
 
 const (
-	fewLoads  = 10
-	manyLoads = 1000
+	firstLoads = 200 // of another module, until Go has what it will always need
+	fewLoads   = 10
+	manyLoads  = 1000
 )
+
+// drift is by how much a process has more after many loads than after few.
+type drift struct {
+	percent                 float64 // of memory
+	descriptors, goroutines int     // since the engine was made
+}
 
 // measureDrift loads and unloads one module a thousand times, in a process of its
 // own whose memory is not that of other figures.
 func measureDrift(ctx context.Context, b *bench) error {
-	var memory, files, goroutines []float64
+	var memory, descriptors, goroutines []float64
 	for round := range rounds {
 		child := exec.CommandContext(ctx, os.Args[0], asDrift, filepath.Join(b.folder, fmt.Sprint("drift", round)))
 		child.Stderr = os.Stderr
 		out, err := child.Output()
 		if err != nil {
-			return err
+			return fmt.Errorf("measure in a child: %w", err)
 		}
-		var percent, open, left float64
-		if _, err := fmt.Sscan(strings.TrimSpace(string(out)), &percent, &open, &left); err != nil {
-			return fmt.Errorf("the child said %q: %w", out, err)
+		var d drift
+		if _, err := fmt.Sscan(string(out), &d.percent, &d.descriptors, &d.goroutines); err != nil {
+			return fmt.Errorf("the child says %q: %w", out, err)
 		}
-		memory, files, goroutines = append(memory, percent), append(files, open), append(goroutines, left)
+		memory = append(memory, d.percent)
+		descriptors, goroutines = append(descriptors, float64(d.descriptors)), append(goroutines, float64(d.goroutines))
 	}
 	figure("engine.load_drift_pct", median(memory), "percent")
-	figure("engine.load_drift_descriptors", median(files), "descriptors")
+	figure("engine.load_drift_descriptors", median(descriptors), "descriptors")
 	figure("engine.load_drift_goroutines", median(goroutines), "goroutines")
 	return nil
 }
 
-// driftChild prints by how many percent memory, and by how much open files and
-// goroutines, are more at the end.
-func driftChild(args []string) (err error) {
-	files, err := descriptors()
+// driftChild prints the drift with the cache in a folder.
+func driftChild(cache string) error {
+	// What Go opens once for all children of a process.
+	if err := exec.Command(os.Args[0], asCompiler).Run(); err == nil {
+		return errors.New("a compiler without a job says that it did it")
+	}
+	open, err := descriptors()
 	if err != nil {
 		return err
 	}
 	goroutines := runtime.NumGoroutine()
-	few, many, err := loads(args[len(args)-1])
+	percent, err := loads(cache)
 	if err != nil {
 		return err
 	}
 	left, err := descriptors()
-	fmt.Println(100*float64(many-few)/float64(few), left-files, runtime.NumGoroutine()-goroutines)
+	fmt.Println(percent, left-open, runtime.NumGoroutine()-goroutines)
 	return err
 }
 
-// loads answers the memory after few and after many loads.
-func loads(cache string) (few, many int64, err error) {
+func loads(cache string) (percent float64, err error) {
 	options := engineOptions(writtenContract())
 	options.CacheDir, options.Compiler = cache, compiler
 	engine, err := wasm.New(options)
 	if err != nil {
-		return 0, 0, err
+		return 0, err
 	}
 	defer func() { err = errors.Join(err, engine.Close()) }()
+	other := wasm.Spec{Name: "other", Wasm: wasmtest.Guest().Bytes(), Entries: []string{"echo"}}
+	if err := loadTimes(engine, other, firstLoads); err != nil {
+		return 0, err
+	}
 	spec := smallSpec(wasm.Restore)
 	spec.Builtin = false
 	began := time.Now()
-	for n := 1; n <= manyLoads; n++ {
-		if err := loadOnce(engine, spec); err != nil {
-			return 0, 0, err
-		}
-		if n != fewLoads && n != manyLoads {
-			continue
-		}
-		tidyUp()
-		now, _, err := resident()
-		if err != nil {
-			return 0, 0, err
-		}
-		if n == fewLoads {
-			few = now
-		}
-		many = now
+	few, err := loadsAndMemory(engine, spec, fewLoads)
+	if err != nil {
+		return 0, err
 	}
-	note("%d loads in %s: %d KiB, after %d %d KiB", manyLoads, time.Since(began).Round(time.Millisecond), many>>10, fewLoads, few>>10)
-	return few, many, nil
+	many, err := loadsAndMemory(engine, spec, manyLoads-fewLoads)
+	note("%d loads in %s: %d KiB, after %d of them %d KiB", manyLoads, time.Since(began).Round(time.Millisecond), many>>10, fewLoads, few>>10)
+	return 100 * float64(many-few) / float64(few), err
 }
 
-func loadOnce(engine *wasm.Engine, spec wasm.Spec) error {
-	ctx := context.Background()
-	module, err := engine.Load(ctx, spec)
-	if err != nil {
-		return err
+// loadsAndMemory answers the memory of the process after so many loads, in bytes.
+func loadsAndMemory(engine *wasm.Engine, spec wasm.Spec, n int) (int64, error) {
+	if err := loadTimes(engine, spec, n); err != nil {
+		return 0, err
 	}
-	return errors.Join(caller(ctx, module, "echo", []byte("here"))(), module.Close())
+	tidyUp()
+	now, _, err := resident()
+	return now, err
+}
+
+func loadTimes(engine *wasm.Engine, spec wasm.Spec, n int) error {
+	ctx := context.Background()
+	for range n {
+		module, err := engine.Load(ctx, spec)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(caller(ctx, module, "echo", []byte("here"))(), module.Close()); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -33,8 +33,11 @@ func (g guest) spec(isolation wasm.Isolation) wasm.Spec {
 	}
 }
 
-// buildGuests builds the package with every toolchain there is.
+// buildGuests builds the package with every toolchain there is, once.
 func (b *bench) buildGuests() error {
+	if len(b.guests) > 0 {
+		return nil
+	}
 	file := filepath.Join(b.folder, "guest.wasm")
 	build := exec.Command("go", "build", "-buildmode=c-shared", "-o", file, guestPackage)
 	build.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "GOFLAGS=-buildvcs=false")
@@ -60,9 +63,6 @@ func (b *bench) build(toolchain string, command *exec.Cmd, file string) error {
 	b.guests = append(b.guests, guest{toolchain, module})
 	return err
 }
-
-// goGuest is the one that is always there.
-func (b *bench) goGuest() guest { return b.guests[0] }
 
 // lacks notes figures of a TinyGo guest that cannot be measured.
 func (b *bench) lacks(figures ...string) {

@@ -12,6 +12,9 @@ import (
 // measureIsolation compares the ways to keep calls apart, each with a message of
 // 100 bytes that the guest answers as it is.
 func measureIsolation(ctx context.Context, b *bench) error {
+	if err := b.buildGuests(); err != nil {
+		return err
+	}
 	for _, g := range b.guests {
 		if err := isolation(ctx, b, g); err != nil {
 			return err

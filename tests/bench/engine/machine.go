@@ -2,14 +2,12 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"math"
-	"os"
 	"runtime"
-	"runtime/debug"
 	"runtime/metrics"
-	"strings"
+	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -19,11 +17,31 @@ func measureMachine(context.Context, *bench) error {
 	var delays, pauses []float64
 	for range rounds {
 		delays = append(delays, percentile(wakeDelays(200), 99))
-		pauses = append(pauses, longestPause(time.Now().Add(200*time.Millisecond)))
+		pauses = append(pauses, longestPause(200*time.Millisecond))
 	}
 	figure("machine.wake_ms_p99", median(delays), "ms")
 	figure("machine.gc_pause_ms_max", median(pauses), "ms")
 	return nil
+}
+
+// besideSpinning runs fn while as many plain goroutines spin, which give way as
+// often as guests do.
+func besideSpinning(goroutines int, fn func()) {
+	var spinning sync.WaitGroup
+	var over atomic.Bool
+	for range goroutines {
+		spinning.Go(func() {
+			for began := time.Now(); !over.Load(); {
+				if time.Since(began) > breath {
+					runtime.Gosched()
+					began = time.Now()
+				}
+			}
+		})
+	}
+	fn()
+	over.Store(true)
+	spinning.Wait()
 }
 
 // wakeDelays answers n times how many milliseconds passed from when an idle
@@ -39,20 +57,20 @@ func wakeDelays(n int) []float64 {
 }
 
 // pauseMetric is the time from the decision to stop the world for the collector
-// until it goes on again. It contains what guests cause, the time until all of
+// until it goes on again. It contains what guests can cause, the time until all of
 // them stand still (/sched/pauses/stopping), and is what others feel.
 const pauseMetric = "/sched/pauses/total/gc:seconds"
 
-// longestPause has the collector work until the time and answers the longest
-// pause in milliseconds, as the upper bound of its bucket.
-func longestPause(until time.Time) float64 {
-	before := pauseCounts()
-	for time.Now().Before(until) {
+// longestPause has the collector work for the time and answers the longest pause
+// in milliseconds, as the upper bound of its bucket.
+func longestPause(work time.Duration) float64 {
+	before := pauses()
+	for until := time.Now().Add(work); time.Now().Before(until); {
 		runtime.GC()
 	}
-	after := pauseCounts()
-	for i := len(after.Counts) - 1; i >= 0; i-- {
-		if after.Counts[i] > before.Counts[i] {
+	after := pauses()
+	for i, count := range slices.Backward(after.Counts) {
+		if count > before.Counts[i] {
 			bound := after.Buckets[i+1]
 			if math.IsInf(bound, 1) {
 				bound = after.Buckets[i]
@@ -63,40 +81,8 @@ func longestPause(until time.Time) float64 {
 	return 0
 }
 
-func pauseCounts() metrics.Float64Histogram {
+func pauses() *metrics.Float64Histogram {
 	sample := []metrics.Sample{{Name: pauseMetric}}
 	metrics.Read(sample)
-	found := sample[0].Value.Float64Histogram()
-	return metrics.Float64Histogram{Counts: append([]uint64(nil), found.Counts...), Buckets: found.Buckets}
-}
-
-// resident is the memory of this process, in bytes: now, and the most since
-// forgetPeak.
-func resident() (now, most int64, err error) {
-	status, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		return 0, 0, err
-	}
-	for line := range strings.Lines(string(status)) {
-		_, _ = fmt.Sscanf(line, "VmRSS: %d", &now)
-		_, _ = fmt.Sscanf(line, "VmHWM: %d", &most)
-	}
-	if now == 0 || most == 0 {
-		return 0, 0, errors.New("/proc/self/status has no VmRSS and VmHWM")
-	}
-	return now << 10, most << 10, nil
-}
-
-func forgetPeak() error { return os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) }
-
-// tidyUp gives all memory back that nobody uses.
-func tidyUp() {
-	runtime.GC()
-	debug.FreeOSMemory()
-}
-
-// descriptors is how many files this process has open.
-func descriptors() (int, error) {
-	entries, err := os.ReadDir("/proc/self/fd")
-	return len(entries), err
+	return sample[0].Value.Float64Histogram() // which a later read into another sample leaves alone
 }

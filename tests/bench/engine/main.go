@@ -14,6 +14,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/plinthhost/plinth/host/wasm"
 )
@@ -47,18 +48,18 @@ func groups() []group {
 
 // bench is what the groups share.
 type bench struct {
-	folder  string // for guests and caches, gone at the end
-	guests  []guest
+	folder  string  // for guests and caches, gone at the end
+	guests  []guest // one for each toolchain; Go's comes first
 	missing []string
 }
 
 func main() {
 	var err error
 	switch args := os.Args[1:]; {
-	case slices.Contains(args, asCompiler):
+	case len(args) == 1 && args[0] == asCompiler:
 		os.Exit(wasm.Compile(os.Stdin, os.Stdout))
-	case slices.Contains(args, asDrift):
-		err = driftChild(args)
+	case len(args) == 2 && args[0] == asDrift:
+		err = driftChild(args[1])
 	default:
 		err = run(args)
 	}
@@ -79,13 +80,12 @@ func run(only []string) error {
 	}
 	defer os.RemoveAll(folder)
 	b := &bench{folder: folder}
-	if err := b.buildGuests(); err != nil {
-		return err
-	}
 	for _, g := range selected {
+		began := time.Now()
 		if err := g.measure(context.Background(), b); err != nil {
 			return fmt.Errorf("%s: %w", g.name, err)
 		}
+		note("%s took %s", g.name, time.Since(began).Round(time.Second/10))
 	}
 	if len(b.missing) > 0 {
 		return errors.New("these figures are missing: " + strings.Join(b.missing, ", "))

@@ -15,6 +15,9 @@ const documents = 7
 // measureMetering compares guests that are metered with the same guests on wazero
 // that nothing can stop, and with those that wazero itself can stop.
 func measureMetering(ctx context.Context, b *bench) error {
+	if err := b.buildGuests(); err != nil {
+		return err
+	}
 	for _, g := range b.guests {
 		module, err := binary.Decode(g.wasm, binary.DefaultLimits())
 		if err != nil {

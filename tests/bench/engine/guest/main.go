@@ -1,3 +1,5 @@
+//go:build wasip1
+
 // The guest of the engine's benchmark: the engine's ABI and nothing else, so that
 // the same module runs on the bare runtime. Go and TinyGo build it.
 package main
