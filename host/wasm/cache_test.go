@@ -2,19 +2,14 @@ package wasm_test
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/plinthhost/plinth/host/wasm"
@@ -142,173 +137,6 @@ func TestDamagedCacheIsReplaced(t *testing.T) {
 	}
 }
 
-// What is compiled once is not compiled again: no child, no parser, no meter.
-func TestSecondStartCompilesNothing(t *testing.T) {
-	c := children{kind: compiles}
-	dir := cacheFolder(t)
-	spec := named("guest", guestSpec())
-	spec.Wasm = func() []byte { m := Guest(); m.Custom("about", []byte("a test")); return m.Bytes() }()
-	var before []string
-	for start := range 3 {
-		engine, err := wasm.New(c.options(dir))
-		if err != nil {
-			t.Fatal(err)
-		}
-		spec.Lazy = start == 2
-		module := loadIn(t, engine, spec)
-		mustCall(t, module, wasm.Request{Entry: "echo"})
-		if report := module.Report(); report.Prepared != (start == 0) {
-			t.Errorf("start %d: prepared %v", start, report.Prepared)
-		}
-		info, err := wasm.Inspect(spec.Wasm)
-		if diff := cmp.Diff(info, module.Info()); diff != "" || err != nil {
-			t.Errorf("start %d: %v %s", start, err, diff)
-		}
-		if err := engine.Close(); err != nil {
-			t.Fatal(err)
-		}
-		if after := cached(t, dir); start > 0 && !slices.Equal(before, after) {
-			t.Errorf("start %d: %q, before %q", start, after, before)
-		} else {
-			before = after
-		}
-	}
-	if got := c.started.Load(); got != 1 {
-		t.Errorf("%d children for three starts", got)
-	}
-}
-
-// Machine code of another version of the compiler is as good as none, and is
-// replaced. This process must not fill in for the child.
-func TestCodeOfAnotherCompilerIsIgnored(t *testing.T) {
-	c := children{kind: compiles}
-	dir := cacheFolder(t)
-	start := func() {
-		engine, err := wasm.New(c.options(dir))
-		if err != nil {
-			t.Fatal(err)
-		}
-		mustCall(t, loadIn(t, engine, guestSpec()), wasm.Request{Entry: "echo"})
-		if err := engine.Close(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	start()
-	compiler := filepath.Dir(machineCode(t, dir)[0])
-	other := filepath.Join(filepath.Dir(compiler), "wazero-v0.0.1-amd64-linux")
-	if err := os.Rename(compiler, other); err != nil {
-		t.Fatal(err)
-	}
-	reseal(t, filepath.Dir(compiler))
-	start()
-	if got := c.started.Load(); got != 2 {
-		t.Errorf("%d children, want one more", got)
-	}
-	if files := machineCode(t, dir); len(files) != 1 || filepath.Dir(files[0]) != compiler {
-		t.Errorf("files %q", files)
-	}
-	start()
-	if got := c.started.Load(); got != 2 {
-		t.Errorf("%d children: what the second made is not used", got)
-	}
-}
-
-// reseal makes what is in a folder of machine code count as whole.
-func reseal(t *testing.T, code string) {
-	t.Helper()
-	moved := filepath.Join(t.TempDir(), "code")
-	if err := os.Rename(code, moved); err != nil {
-		t.Fatal(err)
-	}
-	if err := wasm.Seal(moved, code); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func TestTwoEnginesShareACache(t *testing.T) {
-	c := children{kind: compiles}
-	dir := cacheFolder(t)
-	var group sync.WaitGroup
-	for n := range 4 {
-		engine := newEngine(t, c.options(dir))
-		group.Go(func() {
-			spec := named(fmt.Sprint(n), guestSpec())
-			spec.Builtin = n == 0 // compiled here
-			module, err := engine.Load(t.Context(), spec)
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			if _, err := call(t, module, wasm.Request{Entry: "echo"}); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	group.Wait()
-	if files := machineCode(t, dir); len(files) != 1 || len(cached(t, dir)) != 5 {
-		t.Errorf("files %q", cached(t, dir))
-	}
-	started := c.started.Load()
-	mustCall(t, loadIn(t, newEngine(t, c.options(dir)), guestSpec()), wasm.Request{Entry: "echo"})
-	if got := c.started.Load(); got != started {
-		t.Error("what they made is not used")
-	}
-}
-
-// What is refused leaves nothing, and data is kept as the module has it, not as the
-// memory will.
-func TestCacheHoldsNoMoreThanNeeded(t *testing.T) {
-	options := options()
-	options.CacheDir = cacheFolder(t)
-	engine := newEngine(t, options)
-	for _, guest := range []*Module{importing("env", "system", nil, nil), new(Module).Core()} {
-		if _, err := engine.Load(t.Context(), wasm.Spec{Name: "refused", Wasm: guest.Bytes(), Entries: []string{"run"}}); err == nil {
-			t.Error("it is admitted")
-		}
-	}
-	if files := cached(t, options.CacheDir); len(files) != 0 {
-		t.Errorf("refused modules left %q", files)
-	}
-	guest := Guest()
-	guest.Memory(500, 0)
-	guest.Data(1<<24, "far")
-	guest.Data(10, "near")
-	guest.Data(11, "EA")
-	guest.Custom(".debug_info", make([]byte, 1<<20))
-	guest.Entry("data", Answer(Const(10), Const(4)))
-	guest.Entry("far", Answer(Const(1<<24), Const(3)))
-	spec := wasm.Spec{Wasm: guest.Bytes(), Entries: []string{"data", "far"}}
-	for range 2 {
-		module := loadIn(t, engine, spec)
-		for entry, want := range map[string]string{"data": "nEAr", "far": "far"} {
-			if got := mustCall(t, module, wasm.Request{Entry: entry}); got != want {
-				t.Errorf("%s: %q, want %q", entry, got, want)
-			}
-		}
-	}
-	total := int64(0)
-	for _, file := range cached(t, options.CacheDir) {
-		info, err := os.Stat(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		total += info.Size()
-	}
-	if total > 64<<10 {
-		t.Errorf("%d bytes are kept of a small module", total)
-	}
-}
-
-// entryIn answers the folder of the only module in a cache.
-func entryIn(t *testing.T, dir string) string {
-	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil || len(entries) != 1 {
-		t.Fatalf("%v, %v", entries, err)
-	}
-	return filepath.Join(dir, entries[0].Name())
-}
-
 func TestCacheThatCannotBeWritten(t *testing.T) {
 	dir := cacheFolder(t)
 	var log lines
@@ -325,87 +153,6 @@ func TestCacheThatCannotBeWritten(t *testing.T) {
 	_, err := newEngine(t, options).Load(t.Context(), named("guest", guestSpec()))
 	if err == nil || !strings.Contains(err.Error(), "keep the metered module in the compilation cache: mkdir "+entry) {
 		t.Errorf("got %v", err)
-	}
-}
-
-func TestUnusedEntriesArePruned(t *testing.T) {
-	dir := cacheFolder(t)
-	var log lines
-	loadCached(t, dir, &log)
-	entry := entryIn(t, dir)
-	age := func(path string, days int) {
-		t.Helper()
-		then := time.Now().Add(-time.Duration(days) * 24 * time.Hour)
-		if err := os.Chtimes(path, then, then); err != nil {
-			t.Fatal(err)
-		}
-	}
-	folder := func(name string, days int) string {
-		t.Helper()
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Join(path, "code"), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		age(path, days)
-		return path
-	}
-	digest := strings.Repeat("0123456789abcdef", 4)
-	old := []string{folder(digest+"-2.1", 31), folder(digest+"-1.1", 300), folder("compiling-123", 31)}
-	kept := []string{entry, folder(digest+"-3.1", 29), folder("compiling-124", 1), folder("somebody's own", 300)}
-	age(entry, 29)
-	loadCached(t, dir, &log)
-	for _, path := range old {
-		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("%s is kept: %v", filepath.Base(path), err)
-		}
-	}
-	for _, path := range kept {
-		if _, err := os.Stat(path); err != nil {
-			t.Errorf("%s is gone: %v", filepath.Base(path), err)
-		}
-	}
-	if info, err := os.Stat(entry); err != nil || time.Since(info.ModTime()) > time.Hour {
-		t.Errorf("its use is not noted: %s, %v", info.ModTime(), err)
-	}
-	if len(log.text) != 0 {
-		t.Errorf("log %q", log.text)
-	}
-}
-
-func TestLongestUnusedEntriesMakeRoom(t *testing.T) {
-	dir := t.TempDir()
-	for n := range 5 { // entry n was used n hours ago and has 1000 bytes
-		path := filepath.Join(dir, strings.Repeat(fmt.Sprint(n), 64)+"-2.1")
-		if err := os.MkdirAll(filepath.Join(path, "code"), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(path, "code", "file"), make([]byte, 1000), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		then := time.Now().Add(-time.Duration(n) * time.Hour)
-		if err := os.Chtimes(path, then, then); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, step := range []struct {
-		since time.Duration
-		most  int64
-		left  string
-	}{{24, 5000, "01234"}, {24, 3999, "012"}, {2, 5000, "01"}, {24, 0, ""}} {
-		if err := wasm.Prune(dir, time.Now().Add(-step.since*time.Hour), step.most); err != nil {
-			t.Fatal(err)
-		}
-		entries, err := os.ReadDir(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		left := ""
-		for _, entry := range entries {
-			left += entry.Name()[:1]
-		}
-		if left != step.left {
-			t.Errorf("%d bytes: %q are left, want %q", step.most, left, step.left)
-		}
 	}
 }
 

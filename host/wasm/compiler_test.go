@@ -44,7 +44,7 @@ func beChild(kind string) int {
 		}
 		return 65
 	case hangs:
-		fmt.Println("begun")
+		fmt.Fprintln(os.Stderr, "begun")
 		time.Sleep(time.Hour)
 	case breaks:
 		fmt.Print("no such job")
@@ -153,6 +153,47 @@ func TestChildThatHangs(t *testing.T) {
 	}
 }
 
+// A child ends itself when it takes more than its job allows, and tells by its exit
+// code what that was. No busy machine makes a difference here.
+func TestChildWatchesItself(t *testing.T) {
+	files := t.TempDir()
+	write := func(name string, module []byte) string {
+		t.Helper()
+		path := filepath.Join(files, name)
+		if err := os.WriteFile(path, module, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	long := write("heavy", heavy().Wasm)
+	tests := []struct {
+		module      string
+		mib         int
+		processor   time.Duration
+		code, wrote int
+	}{
+		{long, 4096, time.Hour, 0, 1},
+		{long, 4096, 50 * time.Millisecond, 67, 0},
+		{long, 16, time.Hour, 66, 0},
+		{write("text", []byte("this is no module")), 4096, time.Hour, 65, 0},
+		{filepath.Join(files, "nothing"), 4096, time.Hour, 70, 0},
+	}
+	for _, test := range tests {
+		c := children{kind: compiles}
+		child := c.command(t.Context())
+		folder := t.TempDir()
+		child.Stdin = strings.NewReader(fmt.Sprintf(`{"module":%q,"folder":%q,"memory_pages":512,"memory_mib":%d,"processor":%d}`,
+			test.module, folder, test.mib, test.processor))
+		said, err := child.Output()
+		if code := child.ProcessState.ExitCode(); code != test.code || (code == 65 || code == 70) != (len(said) > 0) {
+			t.Errorf("%s with %d MiB and %s: exit %d, want %d: %q, %v", filepath.Base(test.module), test.mib, test.processor, code, test.code, said, err)
+		}
+		if files := machineCode(t, folder); len(files) != test.wrote {
+			t.Errorf("%s: it wrote %q", filepath.Base(test.module), files)
+		}
+	}
+}
+
 // However a child fails, the module is refused with a reason of bounded length, and
 // this process compiles nothing.
 func TestChildrenThatFail(t *testing.T) {
@@ -209,9 +250,10 @@ func TestCancelOfALoad(t *testing.T) {
 		c := children{kind: hangs}
 		ctx, cancel := context.WithCancelCause(context.Background())
 		options := c.options(cacheFolder(t))
+		begun := make(chan struct{})
 		options.Compiler = func(ctx context.Context) *exec.Cmd {
 			child := c.command(ctx)
-			child.Stderr = writerFunc(func([]byte) {})
+			child.Stderr = writerFunc(func([]byte) { close(begun) })
 			return child
 		}
 		engine := newEngine(t, options)
@@ -222,9 +264,7 @@ func TestCancelOfALoad(t *testing.T) {
 			_, err := engine.Load(ctx, spec)
 			ended <- err
 		}()
-		for c.started.Load() == 0 {
-			time.Sleep(time.Millisecond)
-		}
+		<-begun
 		cancel(errStop)
 		select {
 		case err := <-ended:
@@ -234,7 +274,7 @@ func TestCancelOfALoad(t *testing.T) {
 		case <-time.After(10 * time.Second):
 			t.Fatal("it waits for the child")
 		}
-		if child := c.last.Load(); child.Process != nil && child.Process.Signal(syscall.Signal(0)) == nil {
+		if c.last.Load().Process.Signal(syscall.Signal(0)) == nil {
 			t.Error("the child is still there")
 		}
 	}

@@ -29,7 +29,7 @@ type Contract struct {
 	Alloc  string // exported (i32)->(i32): room for that many bytes, or 0
 	Free   string // exported (i32,i32)->(), optional in the module: gives an answer's room back
 	Init   string // exported entry, optional in the module: called once, before the snapshot
-	Reseed string // exported ()->(), optional in the module: called after every restore
+	Reseed string // exported ()->(), optional in the module: called once in an instance that is as the snapshot, before the call
 	Module string // import module of the two below
 	Call   string // (i32,i32,i32,i32)->(i32): asks for an operation
 	Read   string // (i32)->(): copies its answer
@@ -130,7 +130,7 @@ func (e *Engine) Load(ctx context.Context, spec Spec) (*Module, error) {
 	m := newModule(e, spec, p, folder)
 	m.report.Prepared = fresh
 	if err := e.register(m); err != nil {
-		return nil, fmt.Errorf("load module %s: %w", spec.Name, err)
+		return nil, named(err, spec.Name)
 	}
 	defer e.loading.Done()
 	switch {
@@ -142,17 +142,18 @@ func (e *Engine) Load(ctx context.Context, spec Spec) (*Module, error) {
 		err = m.prove(ctx)
 	}
 	if err != nil {
-		return nil, errors.Join(err, m.Close())
+		return nil, errors.Join(named(err, spec.Name), m.Close())
 	}
 	return m, nil
 }
 
-// named puts the module's name into an admission error.
+// named puts the module's name into an error of its load.
 func named(err error, name string) error {
 	if refusal, ok := errors.AsType[*AdmissionError](err); ok {
 		refusal.Module = name
+		return err
 	}
-	return err
+	return fmt.Errorf("load module %s: %w", name, err)
 }
 
 func (e *Engine) register(m *Module) error {

@@ -166,13 +166,13 @@ func (i *instance) invalid(format string, args ...any) error {
 
 // invoke runs a guest function until it returns, traps or is stopped.
 func (i *instance) invoke(c *call, guest *function, stack []uint64) error {
-	i.running = guest
-	err := guest.CallWithStack(c.guest, stack)
-	if err != nil {
-		err = c.failure(err)
+	was := i.broken
+	i.running, i.broken = guest, true // also when a fault of ours leaves it half-way
+	if err := guest.CallWithStack(c.guest, stack); err != nil {
+		return c.failure(err)
 	}
-	i.broken = i.broken || err != nil
-	return err
+	i.broken = was
+	return nil
 }
 
 func (i *instance) close() error {

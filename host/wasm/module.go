@@ -111,7 +111,7 @@ func (m *Module) enter() error {
 // prove compiles the module and starts one instance, which stays in the pool.
 func (m *Module) prove(ctx context.Context) error {
 	if err := m.enter(); err != nil {
-		return fmt.Errorf("load module %s: %w", m.spec.Name, err)
+		return err
 	}
 	defer m.work.Done()
 	leased, err := m.lease(ctx, "", LaneTool)
@@ -125,7 +125,7 @@ func (m *Module) prove(ctx context.Context) error {
 // warm compiles the module.
 func (m *Module) warm(ctx context.Context) error {
 	if err := m.enter(); err != nil {
-		return fmt.Errorf("load module %s: %w", m.spec.Name, err)
+		return err
 	}
 	defer m.work.Done()
 	return m.ready(ctx)
