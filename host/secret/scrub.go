@@ -1,120 +1,76 @@
 package secret
 
 import (
-	"cmp"
-	"encoding/base64"
-	"encoding/hex"
-	"encoding/json"
-	"net/url"
 	"slices"
-	"strings"
 	"sync"
+	"sync/atomic"
 )
 
 const (
-	// minForm is the shortest text taken for a secret, in bytes: shorter ones would
-	// tear holes into ordinary words.
-	minForm = 4
-	// minPart is the shortest piece of a longer encoding taken for the secret's.
-	minPart = 8
-	// maxValues bounds the values remembered; the oldest is forgotten first.
+	// MinScrub is the shortest value that is looked for, in bytes.
+	MinScrub = 8
+	// maxValues bounds the values remembered; the one added longest ago goes first.
 	maxValues = 256
 )
 
 // Scrubber removes the secrets it was told from texts: as they are, URL-encoded,
-// in hexadecimal, in base64 (also inside a longer encoded text) and as JSON. The
-// zero Scrubber knows no secret. It is safe for use by several goroutines.
+// in hexadecimal, in base64 (also inside a longer encoded text) and escaped for
+// JSON. Where secrets overlap, all of them go. The start of a secret that the end
+// of a text cuts off goes too, if it has MinScrub bytes. Not found are other
+// encodings, one encoding inside another, and base64 broken into lines.
+//
+// The zero Scrubber knows no secret. It is safe for use by several goroutines and
+// must not be copied.
 type Scrubber struct {
-	mu       sync.Mutex
-	values   []string
-	replacer *strings.Replacer
+	mu      sync.Mutex
+	values  []string // oldest first
+	matcher atomic.Pointer[matcher]
 }
 
-// Add tells the scrubber a secret. Values under four bytes are not looked for.
-func (s *Scrubber) Add(value Value) {
+// Add tells the scrubber a secret and reports whether it will look for it: values
+// of less than MinScrub bytes are left alone.
+func (s *Scrubber) Add(value Value) bool {
 	text := value.Reveal()
-	if len(text) < minForm {
-		return
+	if len(text) < MinScrub {
+		return false
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if slices.Contains(s.values, text) {
-		return
+	if at := slices.Index(s.values, text); at >= 0 {
+		s.values = append(slices.Delete(s.values, at, at+1), text)
+		return true
 	}
 	s.values = append(s.values, text)
 	if len(s.values) > maxValues {
 		s.values = slices.Delete(s.values, 0, 1)
 	}
-	s.replacer = newReplacer(s.values)
+	s.matcher.Store(newMatcher(s.values))
+	return true
 }
 
 // Scrub answers text with "[secret]" for every secret in it.
 func (s *Scrubber) Scrub(text string) string {
-	s.mu.Lock()
-	replacer := s.replacer
-	s.mu.Unlock()
-	if replacer == nil {
+	matcher := s.matcher.Load()
+	if matcher == nil {
 		return text
 	}
-	return replacer.Replace(text)
+	if at, _, _ := find(matcher, text, 0, true); at == len(text) {
+		return text
+	}
+	var c cutter
+	return string(c.cut(nil, []byte(text), matcher, true))
 }
 
-// newReplacer looks for the longest form first, so that no rest of one is left.
-func newReplacer(values []string) *strings.Replacer {
-	var all []string
-	for _, value := range values {
-		all = append(all, forms(value)...)
+// ScrubBytes is Scrub for bytes. It answers text itself when there is no secret in
+// it and does not change it.
+func (s *Scrubber) ScrubBytes(text []byte) []byte {
+	matcher := s.matcher.Load()
+	if matcher == nil {
+		return text
 	}
-	slices.SortFunc(all, func(a, b string) int {
-		return cmp.Or(cmp.Compare(len(b), len(a)), strings.Compare(a, b))
-	})
-	all = slices.Compact(all)
-	pairs := make([]string, 0, 2*len(all))
-	for _, form := range all {
-		pairs = append(pairs, form, hidden)
+	if at, _, _ := find(matcher, text, 0, true); at == len(text) {
+		return text
 	}
-	return strings.NewReplacer(pairs...)
-}
-
-// forms are the ways a secret may be written.
-func forms(text string) []string {
-	all := []string{
-		text,
-		url.QueryEscape(text), lowerEscapes(url.QueryEscape(text)),
-		url.PathEscape(text), lowerEscapes(url.PathEscape(text)),
-		hex.EncodeToString([]byte(text)), strings.ToUpper(hex.EncodeToString([]byte(text))),
-	}
-	if quoted, err := json.Marshal(text); err == nil {
-		all = append(all, string(quoted[1:len(quoted)-1]))
-	}
-	for _, encoding := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding} {
-		whole := encoding.EncodeToString([]byte(text))
-		all = append(all, whole, strings.TrimRight(whole, "="))
-		for shift := range 3 {
-			if part := shifted(encoding, text, shift); len(part) >= minPart {
-				all = append(all, part)
-			}
-		}
-	}
-	return all
-}
-
-// shifted answers the characters that text alone decides on when it is encoded
-// behind shift bytes (of a multiple of three) and before anything.
-func shifted(encoding *base64.Encoding, text string, shift int) string {
-	encoded := encoding.WithPadding(base64.NoPadding).EncodeToString(append(make([]byte, shift), text...))
-	first := (8*shift + 5) / 6
-	last := 8 * (shift + len(text)) / 6
-	return encoded[min(first, last):last]
-}
-
-// lowerEscapes writes %2F as %2f.
-func lowerEscapes(text string) string {
-	escaped := []byte(text)
-	for i := 0; i+2 < len(escaped); i++ {
-		if escaped[i] == '%' {
-			copy(escaped[i+1:i+3], strings.ToLower(string(escaped[i+1:i+3])))
-		}
-	}
-	return string(escaped)
+	var c cutter
+	return c.cut(nil, text, matcher, true)
 }

@@ -36,6 +36,9 @@ func TestValueHides(t *testing.T) {
 			t.Errorf("shown: %s", s)
 		}
 	}
+	if same := secret.NewValue(text); !value.Equal(same) || value.Equal(secret.NewValue(text+"x")) || value.Equal(secret.Value{}) {
+		t.Error("Equal is wrong")
+	}
 	if fmt.Sprint(value) != "[secret]" || !strings.Contains(string(marshalled), `"value":"[secret]"`) {
 		t.Errorf("%v, %s", value, marshalled)
 	}
@@ -47,7 +50,7 @@ func TestValueHides(t *testing.T) {
 func TestResolveEnvironment(t *testing.T) {
 	t.Setenv("PLINTH_H6_KEY", "one")
 	for _, want := range []string{"one", "two"} { // read at use
-		t.Setenv("PLINTH_H6_KEY", want)
+		t.Setenv("PLINTH_H6_KEY", want+"\n")
 		value, err := secret.Resolve(t.Context(), "env:PLINTH_H6_KEY")
 		if err != nil || value.Reveal() != want {
 			t.Fatalf("%q, %v", value.Reveal(), err)
@@ -57,7 +60,8 @@ func TestResolveEnvironment(t *testing.T) {
 
 func TestResolveFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "key")
-	for content, want := range map[string]string{"abc": "abc", "abc\n": "abc", "abc\r\n": "abc", "a b ": "a b "} {
+	for content, want := range map[string]string{"abc": "abc", "abc\n": "abc", "abc\r\n": "abc", "a b ": "a b ",
+		"{\n \"a\": 1\n}\n": `{"a":1}`} {
 		write(t, path, content, 0o600)
 		value, err := secret.Resolve(t.Context(), "file:"+path)
 		if err != nil || value.Reveal() != want {
@@ -99,28 +103,46 @@ func TestResolveErrors(t *testing.T) {
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	link := filepath.Join(folder, "link")
+	if err := os.Symlink(empty, link); err != nil {
+		t.Fatal(err)
+	}
+	twice := filepath.Join(folder, "twice")
+	write(t, twice, "hidden-content", 0o600)
+	if err := os.Link(twice, twice+"2"); err != nil {
+		t.Fatal(err)
+	}
 	t.Setenv("PLINTH_H6_EMPTY", "")
 
 	for ref, want := range map[string][]string{
-		"file:" + open:           {"mode 0644", "chmod 600 " + open},
-		"file:" + group:          {"mode 0620", "chmod 600 " + group},
-		"file:" + empty:          {"is empty"},
-		"file:" + lines:          {"line breaks"},
-		"file:" + large:          {"more than 64 KiB"},
-		"file:" + pipe:           {"not a regular file"},
-		"file:" + folder:         {"not a regular file"},
-		"file:" + folder + "/no": {"no such file", folder + "/no"},
-		"file:relative":          {"absolute path", "relative"},
-		"file:":                  {"absolute path"},
-		"env:":                   {"env:OPENAI_API_KEY"},
-		"env:A B":                {"must name an environment variable"},
-		"env:PLINTH_H6_UNSET":    {"PLINTH_H6_UNSET is not set"},
-		"env:PLINTH_H6_EMPTY":    {"is empty"},
-		"keyring:openai":         {"keyring: are not available in this version", "env:NAME"},
-		"command:pass openai":    {"command: are not available in this version"},
-		"sk-pasted-secret":       {"never as the secret itself"},
-		"sk:pasted-secret":       {"never as the secret itself"},
-		"":                       {"env:NAME or file:PATH"},
+		"file:" + open:                      {"mode 0644", "chmod 600 " + open},
+		"file:" + group:                     {"mode 0620", "chmod 600 " + group},
+		"file:" + empty:                     {"is empty"},
+		"file:" + lines:                     {"line breaks"},
+		"file:" + large:                     {"more than 64 KiB"},
+		"file:" + pipe:                      {"not a regular file"},
+		"file:" + folder:                    {"not a regular file"},
+		"file:" + folder + "/no":            {"no such file", folder + "/no"},
+		"file:relative":                     {"absolute path", "relative"},
+		"file:":                             {"absolute path"},
+		"env:":                              {"env:OPENAI_API_KEY"},
+		"env:A B":                           {"must name an environment variable"},
+		"env:PLINTH_H6_UNSET":               {"PLINTH_H6_UNSET is not set"},
+		"env:PLINTH_H6_EMPTY":               {"is empty"},
+		"file:" + link:                      {"is a symbolic link"},
+		"file:" + twice:                     {"2 names (hard links)"},
+		"keyring:":                          {"must name an item", "keyring:openai"},
+		"keyring:a\nb":                      {"without control characters"},
+		"command:":                          {"must name a program"},
+		"command:  ":                        {"must name a program"},
+		"command:[]":                        {"must name a program"},
+		`command:["pass", 1]`:               {"JSON array of strings"},
+		"command:./pass openai":             {"absolute path"},
+		"command:a\x00b":                    {"NUL"},
+		"command:no-such-program-of-plinth": {"no such program"},
+		"sk-pasted-secret":                  {"never as the secret itself"},
+		"sk:pasted-secret":                  {"never as the secret itself"},
+		"":                                  {"env:NAME or file:PATH or keyring:NAME or command:ARGV"},
 	} {
 		value, err := secret.Resolve(t.Context(), ref)
 		if err == nil {
@@ -142,13 +164,13 @@ func TestResolveErrors(t *testing.T) {
 }
 
 func TestCheck(t *testing.T) {
-	for _, ref := range []string{"env:NEVER_SET_AT_ALL", "file:/nowhere/at/all"} {
+	for _, ref := range []string{"env:NEVER_SET_AT_ALL", "file:/nowhere/at/all", "keyring:x", "command:no-such-program", `command:["a", ""]`} {
 		if err := secret.Check(ref); err != nil {
 			t.Errorf("%s: %v", ref, err)
 		}
 	}
-	if err := secret.Check("keyring:x"); err == nil {
-		t.Error("keyring: passed")
+	if err := secret.Check("sk-pasted-secret"); err == nil {
+		t.Error("a secret passed")
 	}
 }
 
