@@ -63,5 +63,5 @@ func (m *Module) ambient(entry string, input []byte) Ambient {
 	if m.spec.Pure {
 		return &fixed{digest: m.prepared.Info.Digest, entry: entry, input: input}
 	}
-	return system{started: m.engine.started}
+	return m.engine.system
 }

@@ -106,11 +106,11 @@ func (c *call) run(leased *instance, request Request) (result Result, err error)
 type call struct {
 	module   *Module
 	parent   context.Context // of who called
-	guest    context.Context // the same as wazero gets it
+	guest    guestContext    // the same as wazero gets it
 	session  string
 	instance *instance
 	ambient  Ambient
-	log      *lineLog
+	log      lineLog
 
 	processor *processor
 	lane      Lane
@@ -134,7 +134,7 @@ type call struct {
 func (m *Module) newCall(parent context.Context, request Request) *call {
 	emit := request.Log
 	if emit == nil {
-		emit = func(line string) { m.logger.Debug(line) }
+		emit = m.debug
 	}
 	if request.Deadline <= 0 {
 		request.Deadline = m.spec.Limits.Deadline
@@ -187,7 +187,7 @@ type guestContext struct {
 
 type callKey struct{}
 
-func (g guestContext) Value(key any) any {
+func (g *guestContext) Value(key any) any {
 	if _, ok := key.(callKey); ok {
 		return g.call
 	}

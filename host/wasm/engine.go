@@ -67,7 +67,7 @@ type Options struct {
 // Engine holds modules. It is safe for concurrent use.
 type Engine struct {
 	options    Options
-	started    time.Time // the guests' monotonic clock counts from here
+	system     Ambient // of calls that bring none of their own
 	processors *processors
 	memories   *memory.Pool
 	compilers  chan struct{} // one token per child that compiles
@@ -103,7 +103,7 @@ func New(options Options) (*Engine, error) {
 	options.CompileLimits = options.CompileLimits.withDefaults()
 	set(&options.MemoryMiB, 1024)
 	return &Engine{
-		options: options, started: time.Now(), modules: make(map[*Module]struct{}),
+		options: options, system: system{started: time.Now()}, modules: make(map[*Module]struct{}),
 		processors: newProcessors(options.Tools, options.Quick),
 		memories:   memory.NewPool(memory.NewBudget(int64(options.MemoryMiB) << 20)),
 		compilers:  make(chan struct{}, 1),

@@ -168,7 +168,7 @@ func (i *instance) invalid(format string, args ...any) error {
 func (i *instance) invoke(c *call, guest *function, stack []uint64) error {
 	was := i.broken
 	i.running, i.broken = guest, true // also when a fault of ours leaves it half-way
-	if err := guest.CallWithStack(c.guest, stack); err != nil {
+	if err := guest.CallWithStack(&c.guest, stack); err != nil {
 		return c.failure(err)
 	}
 	i.broken = was

@@ -18,8 +18,8 @@ type lineLog struct {
 	full    bool
 }
 
-func newLineLog(limit int, emit func(string)) *lineLog {
-	return &lineLog{emit: emit, limit: limit, left: limit}
+func newLineLog(limit int, emit func(string)) lineLog {
+	return lineLog{emit: emit, limit: limit, left: limit}
 }
 
 // write takes bytes of stream 0 or 1.

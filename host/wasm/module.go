@@ -18,6 +18,7 @@ type Module struct {
 	folder    string // of the cache, "" without one
 	isolation Isolation
 	logger    hclog.Logger
+	debug     func(line string) // logs what a guest prints
 	pool      *pool
 
 	compiling sync.Once
@@ -46,6 +47,7 @@ func newModule(e *Engine, spec Spec, p *prepared, folder string) *Module {
 		compiled: make(chan struct{}), founding: make(chan struct{}, 1),
 	}
 	m.life, m.end = context.WithCancelCause(context.Background())
+	m.debug = func(line string) { m.logger.Debug(line) }
 	m.isolation = spec.Isolation
 	m.report = Report{Info: p.Info, Asked: spec.Isolation, Limits: spec.Limits, Parse: p.Parse, Meter: p.Meter, MeteredBytes: len(p.Wasm)}
 	if p.Fixed != "" && m.isolation == Restore {
@@ -134,6 +136,11 @@ func (m *Module) warm(ctx context.Context) error {
 // ready waits until the module is compiled; the first to wait starts it. It runs on,
 // for others, when ctx ends.
 func (m *Module) ready(ctx context.Context) error {
+	select {
+	case <-m.compiled: // as for all calls but the first ones
+		return m.refusal
+	default:
+	}
 	m.compiling.Do(func() {
 		m.compiler.Go(func() {
 			defer close(m.compiled)

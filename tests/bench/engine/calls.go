@@ -32,7 +32,7 @@ func measureCalls(ctx context.Context, _ *bench) (err error) {
 	defer cancel()
 	var whole []float64
 	over, err := overRounds(func() (float64, error) {
-		t, err := inTurns(9, times(2000, raw.caller("noop", nil)), times(2000, caller(cancellable, module, "noop", nil)))
+		t, err := inTurns(31, times(5000, raw.caller("noop", nil)), times(5000, caller(cancellable, module, "noop", nil)))
 		whole = append(whole, t[1]/1e3)
 		return (t[1] - t[0]) / 1e3, err
 	})
