@@ -44,6 +44,7 @@ type app struct {
 
 	store       *sqlite.Store
 	scrubber    *secret.Scrubber
+	secrets     *secret.Resolver
 	registries  *registry.Registries
 	kinds       session.Kinds
 	permissions *session.Permissions

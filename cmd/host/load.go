@@ -23,6 +23,8 @@ import (
 // and the connections of providers. A plugin that is refused keeps nothing else out.
 func (a *app) startPlugins(ctx context.Context) error {
 	a.scrubber = &secret.Scrubber{}
+	a.secrets = secret.NewResolver(secret.ResolverOptions{Scrubber: a.scrubber})
+	a.closers = append(a.closers, a.secrets.Close)
 	if _, err := a.registries.Replace(registry.Scope{ID: "core/offline", Builtin: true,
 		Contributions: []registry.Contribution{a.kinds.Providers.Contribute(offline.Name, 0, offline.Provider{})}}); err != nil {
 		return err
@@ -116,7 +118,7 @@ func (a *app) connections() map[string]plugin.Connection {
 			options := egress.Options{BaseURL: provider.BaseURL, Scrubber: a.scrubber}
 			if provider.Secret != "" {
 				options.Auth = auth
-				options.Secret = func(ctx context.Context) (secret.Value, error) { return secret.Resolve(ctx, provider.Secret) }
+				options.Secret = func(ctx context.Context) (secret.Value, error) { return a.secrets.Resolve(ctx, provider.Secret) }
 			}
 			return egress.New(options)
 		}}

@@ -72,7 +72,7 @@ func parse(ref string) (reference, error) {
 		}
 		parsed.name, parsed.argv = "", argv
 	default:
-		return reference{}, errors.New("a secret is given as a reference, env:NAME or file:PATH or keyring:NAME or command:ARGV, never as the secret itself")
+		return reference{}, errors.New("a secret is given as a reference, env:NAME, file:PATH, keyring:NAME or command:ARGV, never as the secret itself")
 	}
 	return parsed, nil
 }

@@ -142,7 +142,7 @@ func TestResolveErrors(t *testing.T) {
 		"command:no-such-program-of-plinth": {"no such program"},
 		"sk-pasted-secret":                  {"never as the secret itself"},
 		"sk:pasted-secret":                  {"never as the secret itself"},
-		"":                                  {"env:NAME or file:PATH or keyring:NAME or command:ARGV"},
+		"":                                  {"env:NAME, file:PATH, keyring:NAME or command:ARGV"},
 	} {
 		value, err := secret.Resolve(t.Context(), ref)
 		if err == nil {

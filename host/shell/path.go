@@ -58,11 +58,12 @@ func (s *scan) heredoc(r *syntax.Redirect) {
 		s.unknown(UnknownText, s.source(r.Word), reason)
 		return
 	}
-	for line := range strings.SplitSeq(s.source(r.Hdoc), "\n") {
+	body := strings.Split(s.source(r.Hdoc), "\n")
+	for i, line := range body {
 		if r.Op == syntax.DashHdoc {
 			line = strings.TrimLeft(line, "\t")
 		}
-		if line == end.text {
+		if (line == end.text) != (i == len(body)-1) {
 			s.unknown(UnknownText, line, reason)
 		}
 	}

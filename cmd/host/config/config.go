@@ -44,7 +44,7 @@ type Config struct {
 type Provider struct {
 	Plugin  string   `toml:"plugin"`   // "owner/name" of the plugin that speaks its protocol
 	BaseURL string   `toml:"base_url"` // the only place its requests go
-	Secret  string   `toml:"secret"`   // a reference, env:NAME or file:PATH; empty for none
+	Secret  string   `toml:"secret"`   // a reference, as secret.Check has it; empty for none
 	Models  []string `toml:"models"`   // what may be chosen; empty for any
 }
 
