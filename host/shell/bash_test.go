@@ -16,15 +16,16 @@ import (
 	"github.com/plinthhost/plinth/host/shell"
 )
 
-// recorder stands for every program: it writes down how it was called.
+// recorder stands for every program: it writes down how it was called, in a file
+// of its own, since those of a pipeline run at once.
 const recorder = `#!/bin/sh
-{ printf '%s\000' "${0##*/}" "$@"; printf '\001'; } >> "$RECORD"
+printf '%s\000' "${0##*/}" "$@" > "$RECORD/$$"
 `
 
 // stage is a folder with nothing but recorders in PATH, beside the programs that
 // run others, which are the real ones.
 type stage struct {
-	bash, programs, folder, record string
+	bash, programs, folder, record string // record is a folder
 }
 
 func newStage(t *testing.T) stage {
@@ -62,7 +63,7 @@ func newStage(t *testing.T) stage {
 
 // run answers the calls that bash makes when it runs a text.
 func (s stage) run(t interface{ Fatal(...any) }, text string) [][]string {
-	if err := os.WriteFile(s.record, nil, 0o600); err != nil {
+	if err := errors.Join(os.RemoveAll(s.record), os.Mkdir(s.record, 0o700)); err != nil {
 		t.Fatal(err)
 	}
 	command := exec.Command(s.bash, "-c", text)
@@ -76,15 +77,17 @@ func (s stage) run(t interface{ Fatal(...any) }, text string) [][]string {
 	if bytes.Contains(output, []byte("-c: line")) && bytes.Contains(output, []byte("syntax error")) {
 		t.Fatal(fmt.Sprintf("%q is no text for bash: %s", text, output))
 	}
-	record, err := os.ReadFile(s.record)
+	files, err := os.ReadDir(s.record)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var calls [][]string
-	for call := range strings.SplitSeq(strings.TrimSuffix(string(record), "\x01"), "\x01") {
-		if call != "" {
-			calls = append(calls, strings.Split(strings.TrimSuffix(call, "\x00"), "\x00"))
+	for _, file := range files {
+		call, err := os.ReadFile(filepath.Join(s.record, file.Name()))
+		if err != nil {
+			t.Fatal(err)
 		}
+		calls = append(calls, strings.Split(strings.TrimSuffix(string(call), "\x00"), "\x00"))
 	}
 	return calls
 }
@@ -172,7 +175,8 @@ func commandOf(t *rapid.T, depth int) string {
 	case 3:
 		return "for i in a b; do " + inner() + "\ndone"
 	case 4:
-		return "f() { " + inner() + "\n}; f"
+		name := fmt.Sprintf("f%d", depth) // one of its own, or it could call itself
+		return name + "() { " + inner() + "\n}; " + name
 	case 5:
 		return "eval " + quoted(inner())
 	case 6:

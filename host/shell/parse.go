@@ -50,8 +50,12 @@ type scan struct {
 	posix   bool // read it as a plain POSIX shell would
 	// backquoted: the walk is inside `…`, where positions are not those of the text.
 	backquoted bool
-	depth      int
-	shell      *process
+	// reprinted: the walk is in a substitution of more than one plain command, which
+	// bash prints from its tree and reads anew; with a here-document in it, wrongly:
+	// "a <<E && (b; c)" becomes "b c".
+	reprinted bool
+	depth     int
+	shell     *process
 }
 
 // process is what a text shares with the texts that the same shell evaluates.
@@ -127,7 +131,7 @@ func (s *scan) evaluate(text string, in places) after {
 		s.unknown(UnknownText, text, reason)
 		return anywhere()
 	}
-	s.text, s.backquoted = text, false
+	s.text, s.backquoted, s.reprinted = text, false, false
 	language := syntax.LangBash
 	if s.posix {
 		language = syntax.LangPOSIX

@@ -54,7 +54,7 @@ func (s *scan) heredoc(r *syntax.Redirect) {
 		return
 	}
 	const reason = "it is not certain where the text behind << ends"
-	if !end.static || s.backquoted {
+	if !end.static || s.backquoted || s.reprinted {
 		s.unknown(UnknownText, s.source(r.Word), reason)
 		return
 	}

@@ -135,6 +135,19 @@ func (s *scan) choice(c *syntax.CaseClause, in places) after {
 	return out
 }
 
+// substituted looks at the commands of a substitution.
+func (s *scan) substituted(list []*syntax.Stmt, backquoted bool, in places) {
+	defer func(backquoted, reprinted bool) { s.backquoted, s.reprinted = backquoted, reprinted }(s.backquoted, s.reprinted)
+	s.backquoted = s.backquoted || backquoted
+	s.reprinted = s.reprinted || len(list) != 1 || !isCall(list[0])
+	s.statements(list, in)
+}
+
+func isCall(statement *syntax.Stmt) bool {
+	_, ok := statement.Cmd.(*syntax.CallExpr)
+	return ok
+}
+
 // expansions looks at the commands that run while node is being expanded.
 func (s *scan) expansions(node syntax.Node, in places) {
 	if isNil(node) {
@@ -143,13 +156,10 @@ func (s *scan) expansions(node syntax.Node, in places) {
 	syntax.Walk(node, func(node syntax.Node) bool {
 		switch n := node.(type) {
 		case *syntax.CmdSubst:
-			before := s.backquoted
-			s.backquoted = before || n.Backquotes
-			s.statements(n.Stmts, in)
-			s.backquoted = before
+			s.substituted(n.Stmts, n.Backquotes, in)
 			return false
 		case *syntax.ProcSubst:
-			s.statements(n.Stmts, in)
+			s.substituted(n.Stmts, false, in)
 			return false
 		case *syntax.ParamExp:
 			s.parameter(n)
