@@ -2,5 +2,5 @@
 
 package hostile
 
-// repetitions of every case: the detector looks for races, not for what is left.
+// repetitions of every case: the detector looks for races, not for mappings left.
 const repetitions = 5
