@@ -105,7 +105,7 @@ type ProviderDecode struct {
 	End bool `json:"end"`
 }
 
-// Frame is one frame of the response: an SSE event or a line.
+// Frame is one frame of the response: an SSE event, a line, a message of AWS, or a piece as it came.
 type Frame struct {
 	Event string `json:"event,omitempty"`
 	Data  string `json:"data"`

@@ -119,6 +119,7 @@ func (a *app) connections() map[string]plugin.Connection {
 			if provider.Secret != "" {
 				options.Auth = auth
 				options.Secret = func(ctx context.Context) (secret.Value, error) { return a.secrets.Resolve(ctx, provider.Secret) }
+				options.Rejected = func(value secret.Value) { a.secrets.Rejected(provider.Secret, value) }
 			}
 			return egress.New(options)
 		}}

@@ -3,7 +3,6 @@ package bridge
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"iter"
 	"maps"
@@ -124,7 +123,7 @@ func providerError(err error) error {
 	case errors.As(err, &known):
 		return known
 	case errors.As(err, &network):
-		return &session.ProviderError{Class: networkClass(network.Kind), Message: network.Text, Retryable: transient(network.Kind)}
+		return networkError(network)
 	case errors.As(err, &guest):
 		return &session.ProviderError{Class: session.ProviderProtocol, Message: "The provider's plugin cannot handle this: " + guest.Message}
 	case errors.As(err, &fault):
@@ -133,9 +132,20 @@ func providerError(err error) error {
 	return err
 }
 
-func networkClass(kind egress.Kind) string {
-	switch kind {
+func networkError(err *egress.Error) *session.ProviderError {
+	class := networkClass(err)
+	retryable := class == session.ProviderRateLimit || class == session.ProviderTransport && err.Kind != egress.KindTLS
+	return &session.ProviderError{Class: class, Message: err.Text, Retryable: retryable, RetryAfter: err.RetryAfter}
+}
+
+func networkClass(err *egress.Error) string {
+	switch err.Kind {
 	case egress.KindPolicy:
+		return session.ProviderInvalidRequest
+	case egress.KindLimit:
+		if err.Limit == egress.LimitRequests || err.Limit == egress.LimitConnections {
+			return session.ProviderRateLimit
+		}
 		return session.ProviderInvalidRequest
 	case egress.KindSecret:
 		return session.ProviderAuthentication
@@ -145,24 +155,12 @@ func networkClass(kind egress.Kind) string {
 	return session.ProviderTransport
 }
 
-func transient(kind egress.Kind) bool {
-	return networkClass(kind) == session.ProviderTransport && kind != egress.KindTLS
-}
-
-// AuthOf translates a manifest's auth for the connection.
+// AuthOf translates a manifest's auth for the connection. Errors name the key that
+// is wrong.
 func AuthOf(auth abi.ManifestAuth) (egress.Auth, error) {
-	switch auth.Kind {
-	case "":
-		return egress.Auth{}, nil
-	case "header", "query":
-	default:
-		return egress.Auth{}, fmt.Errorf("auth kind %q is not available in this version; use header or query", clip(auth.Kind))
+	translated := egress.Auth{Kind: auth.Kind, Name: auth.Name, Value: auth.Value}
+	if err := translated.Check(); err != nil {
+		return egress.Auth{}, err
 	}
-	if auth.Name == "" {
-		return egress.Auth{}, fmt.Errorf("auth kind %s needs a name, that of the %s the secret goes into", auth.Kind, auth.Kind)
-	}
-	if auth.Value != "" && !strings.Contains(auth.Value, "{secret}") {
-		return egress.Auth{}, fmt.Errorf("the value of auth must have {secret} in it, where the secret goes")
-	}
-	return egress.Auth{Kind: auth.Kind, Name: auth.Name, Value: auth.Value}, nil
+	return translated, nil
 }

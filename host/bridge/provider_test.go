@@ -2,8 +2,11 @@ package bridge
 
 import (
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"hash/crc32"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -17,6 +20,7 @@ import (
 	abi "github.com/plinthhost/plinth/abi/v1"
 	"github.com/plinthhost/plinth/host/bridge/bridgetest"
 	"github.com/plinthhost/plinth/host/egress"
+	"github.com/plinthhost/plinth/host/secret"
 	"github.com/plinthhost/plinth/session"
 )
 
@@ -94,6 +98,53 @@ func TestAnAnswerFromAServer(t *testing.T) {
 	}
 }
 
+// awsMessage is a message of an AWS event stream with one header.
+func awsMessage(event, payload string) []byte {
+	header := append([]byte("\x0b:event-type\x07\x00"), byte(len(event)))
+	header = append(header, event...)
+	all := binary.BigEndian.AppendUint32(nil, uint32(16+len(header)+len(payload)))
+	all = binary.BigEndian.AppendUint32(all, uint32(len(header)))
+	all = binary.BigEndian.AppendUint32(all, crc32.ChecksumIEEE(all))
+	all = append(append(all, header...), payload...)
+	return binary.BigEndian.AppendUint32(all, crc32.ChecksumIEEE(all))
+}
+
+// The same turn with its frames in an AWS event stream, behind a signature.
+func TestAnAnswerInAnEventStream(t *testing.T) {
+	var got *http.Request
+	var body []byte
+	for frame, err := range egress.Frames(t.Context(), io.NopCloser(strings.NewReader(transcript(t, "text.sse"))), "sse") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		body = append(body, awsMessage("chunk", frame.Data)...)
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got = r
+		_, _ = w.Write(body)
+	}))
+	defer server.Close()
+	auth, err := AuthOf(abi.ManifestAuth{Kind: "sigv4", Name: "bedrock"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := egress.New(egress.Options{BaseURL: server.URL + "/v1", Auth: auth, Region: "eu-central-1",
+		Secret: func(context.Context) (secret.Value, error) {
+			return secret.NewValue("AKIDEXAMPLE:a-secret-access-key"), nil
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	events, err := streamed(t, NewProvider(openai(t), "openai", "aws-eventstream", client), question())
+	if diff := cmp.Diff(transcripts[0].events, events); diff != "" || err != nil {
+		t.Errorf("%v %s", err, diff)
+	}
+	if signed := got.Header.Get("Authorization"); !strings.HasPrefix(signed, "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/") || !strings.Contains(signed, "/eu-central-1/bedrock/aws4_request") {
+		t.Error(signed)
+	}
+}
+
 func TestErrorResponsesAreClassified(t *testing.T) {
 	tests := []struct {
 		status  int
@@ -158,7 +209,7 @@ func TestStreamsThatFailEndWithTheReason(t *testing.T) {
 		{"encode takes another method", `{"ok":{"method":"CONNECT","path":"chat"}}`, "sse", status(200), session.ProviderInvalidRequest, "CONNECT", false},
 		{"decode breaks", fine, "sse", status(200), session.ProviderProtocol, "trap in plinth_provider_decode", false},
 		{"classify breaks", fine, "sse", status(500), session.ProviderProtocol, "trap in plinth_provider_classify", false},
-		{"an unknown framing", fine, "raw", status(200), session.ProviderInvalidRequest, `the framing "raw" is not available`, false},
+		{"an unknown framing", fine, "xml", status(200), session.ProviderInvalidRequest, `there is no framing "xml"`, false},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -174,6 +225,33 @@ func TestStreamsThatFailEndWithTheReason(t *testing.T) {
 				t.Errorf("%v, %#v", events, err)
 			}
 		})
+	}
+}
+
+// What goes wrong on the network is sorted by what a retry would help.
+func TestNetworkErrors(t *testing.T) {
+	for _, test := range []struct {
+		err       egress.Error
+		class     string
+		retryable bool
+	}{
+		{egress.Error{Kind: egress.KindRefused}, session.ProviderTransport, true},
+		{egress.Error{Kind: egress.KindDNS}, session.ProviderTransport, true},
+		{egress.Error{Kind: egress.KindTimeoutIdle}, session.ProviderTransport, true},
+		{egress.Error{Kind: egress.KindProxy}, session.ProviderTransport, true},
+		{egress.Error{Kind: egress.KindTLS}, session.ProviderTransport, false},
+		{egress.Error{Kind: egress.KindPolicy}, session.ProviderInvalidRequest, false},
+		{egress.Error{Kind: egress.KindLimit, Limit: "request_body"}, session.ProviderInvalidRequest, false},
+		{egress.Error{Kind: egress.KindLimit, Limit: egress.LimitRequests, RetryAfter: time.Second}, session.ProviderRateLimit, true},
+		{egress.Error{Kind: egress.KindLimit, Limit: egress.LimitConnections}, session.ProviderRateLimit, true},
+		{egress.Error{Kind: egress.KindTooLarge, Limit: "response_body"}, session.ProviderProtocol, false},
+		{egress.Error{Kind: egress.KindSecret}, session.ProviderAuthentication, false},
+	} {
+		test.err.Text = "it says"
+		want := &session.ProviderError{Class: test.class, Message: "it says", Retryable: test.retryable, RetryAfter: test.err.RetryAfter}
+		if diff := cmp.Diff(error(want), providerError(fmt.Errorf("call: %w", &test.err))); diff != "" {
+			t.Errorf("%s %s: %s", test.err.Kind, test.err.Limit, diff)
+		}
 	}
 }
 
@@ -222,7 +300,11 @@ func TestAuthOfAManifest(t *testing.T) {
 		{abi.ManifestAuth{}, egress.Auth{}, ""},
 		{abi.ManifestAuth{Kind: "header", Name: "Authorization", Value: "Bearer {secret}"}, egress.Auth{Kind: "header", Name: "Authorization", Value: "Bearer {secret}"}, ""},
 		{abi.ManifestAuth{Kind: "query", Name: "key"}, egress.Auth{Kind: "query", Name: "key"}, ""},
-		{abi.ManifestAuth{Kind: "sigv4"}, egress.Auth{}, `auth kind "sigv4" is not available in this version; use header or query`},
+		{abi.ManifestAuth{Kind: "sigv4", Name: "bedrock"}, egress.Auth{Kind: "sigv4", Name: "bedrock"}, ""},
+		{abi.ManifestAuth{Kind: "oauth2"}, egress.Auth{Kind: "oauth2"}, ""},
+		{abi.ManifestAuth{Kind: "basic"}, egress.Auth{}, `there is no auth kind "basic"; use header, query, sigv4 or oauth2`},
+		{abi.ManifestAuth{Kind: "sigv4"}, egress.Auth{}, "auth kind sigv4 needs a name, that of the AWS service, like bedrock"},
+		{abi.ManifestAuth{Kind: "header", Name: "Host"}, egress.Auth{}, `the header "Host" is the host's to set`},
 		{abi.ManifestAuth{Kind: "header"}, egress.Auth{}, "auth kind header needs a name, that of the header the secret goes into"},
 		{abi.ManifestAuth{Kind: "query", Name: "key", Value: "secret"}, egress.Auth{}, "the value of auth must have {secret} in it, where the secret goes"},
 	}

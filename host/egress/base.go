@@ -2,76 +2,61 @@ package egress
 
 import (
 	"fmt"
-	"net"
-	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
-	"syscall"
 )
 
 // CheckBaseURL parses an operator's base URL: http or https, a host, perhaps a
 // port and a path. With a secret it must be https, or loopback. Errors are of
 // type *Error with KindPolicy and never repeat userinfo.
 func CheckBaseURL(text string, withSecret bool) (*url.URL, error) {
+	base, _, err := parseBase(text, withSecret)
+	return base, err
+}
+
+func parseBase(text string, withSecret bool) (*url.URL, Origin, error) {
+	fail := func(format string, args ...any) (*url.URL, Origin, error) {
+		return nil, Origin{}, policyError(format, args...)
+	}
 	base, err := url.Parse(text)
 	if err != nil {
-		return nil, policyError("the base URL is not a URL")
+		return fail("the base URL is not a URL")
 	}
 	if base.User != nil {
-		return nil, policyError("the base URL must not hold a user name or password; use a secret reference")
+		return fail("the base URL must not hold a user name or password; use a secret reference")
 	}
 	switch {
 	case base.Scheme != "http" && base.Scheme != "https", base.Hostname() == "":
-		return nil, policyError("the base URL %q must be like https://host/path or http://127.0.0.1:port/path", text)
+		return fail("the base URL %q must be like https://host/path or http://127.0.0.1:port/path", text)
 	case base.RawQuery != "" || base.ForceQuery || base.Fragment != "":
-		return nil, policyError("the base URL %q must have no query and no fragment", text)
+		return fail("the base URL %q must have no query and no fragment", text)
 	}
 	if _, err := cleanPath(strings.Trim(base.EscapedPath(), "/")); err != nil {
-		return nil, policyError("the base URL %q: %v", text, err)
+		return fail("the base URL %q: %v", text, err)
 	}
-	if withSecret && base.Scheme == "http" && !isLoopback(base.Hostname()) {
-		return nil, policyError("no secret is sent over plain http to %s; use https, or an address on this machine", base.Host)
-	}
-	return base, nil
-}
-
-func isLoopback(host string) bool {
-	if host == "localhost" {
-		return true
-	}
-	address, err := netip.ParseAddr(host)
-	return err == nil && address.Unmap().IsLoopback()
-}
-
-// onlyLoopback refuses to connect anywhere but to this machine, whatever a name
-// like "localhost" was resolved to.
-func onlyLoopback(_, address string, _ syscall.RawConn) error {
-	host, _, err := net.SplitHostPort(address)
+	origin, err := parseAuthority(base.Scheme, base.Host)
 	if err != nil {
-		return fmt.Errorf("read the address %q: %w", address, err)
+		return fail("the base URL %q: %v", text, err)
 	}
-	if !isLoopback(host) {
-		return errNotLoopback
+	if withSecret && base.Scheme == "http" && !origin.local() {
+		return fail("no secret is sent over plain http to %s; use https, or an address on this machine", base.Host)
 	}
-	return nil
+	base.Host = origin.authority()
+	return base, origin, nil
 }
 
-// join answers the URL of path below the base, which it cannot leave.
-func (c *Client) join(path string) (*url.URL, error) {
+// join answers the path below the base, which it cannot leave.
+func (c *Client) join(path string) (string, error) {
 	clean, err := cleanPath(strings.TrimPrefix(path, "/"))
 	if err != nil {
-		return nil, policyError("the path %q: %v", path, err)
+		return "", policyError("the path %q: %v", shown(path), err)
 	}
-	joined := *c.base
-	joined.RawPath = strings.TrimSuffix(c.base.EscapedPath(), "/")
-	if clean != "" {
-		joined.RawPath += "/" + clean
+	joined := strings.TrimSuffix(c.base.EscapedPath(), "/")
+	if clean != "" || joined == "" {
+		joined += "/" + clean
 	}
-	if joined.Path, err = url.PathUnescape(joined.RawPath); err != nil {
-		return nil, policyError("the path %q: %v", path, err)
-	}
-	return &joined, nil
+	return joined, nil
 }
 
 // cleanPath answers path as it will be sent, or why it will not be: no step up,
@@ -82,18 +67,16 @@ func cleanPath(path string) (string, error) {
 	}
 	decoded, err := url.PathUnescape(path)
 	if err != nil {
-		return "", fmt.Errorf("a %% must be followed by two hexadecimal digits")
+		return "", errEscape
 	}
 	if strings.ContainsAny(path, "?#") {
 		return "", fmt.Errorf("it must have no ? and no #; a query is given apart")
 	}
-	for _, r := range decoded {
-		if r < ' ' || r == 0x7f || r == '\\' {
-			return "", fmt.Errorf("it must have no control character and no backslash")
-		}
+	if strings.ContainsFunc(decoded, isControl) || strings.Contains(decoded, `\`) {
+		return "", errControl
 	}
 	if again, err := url.PathUnescape(decoded); err != nil || again != decoded {
-		return "", fmt.Errorf("it must not be percent-encoded twice")
+		return "", errTwice
 	}
 	steps := strings.Split(strings.TrimSuffix(decoded, "/"), "/")
 	if slices.ContainsFunc(steps, func(step string) bool { return step == "" || step == "." || step == ".." }) {

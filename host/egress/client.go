@@ -1,18 +1,19 @@
 // Package egress is the only way out to the network for what guests ask for.
 //
 // A Client serves one provider: it reaches the operator's base URL and nothing
-// else, puts the secret in after the request has passed the policy, follows no
-// redirect, uses no proxy from the environment, and watches the connection. A
-// FrameReader cuts a streamed answer into frames.
+// else, follows no redirect, and streams. A Fetcher serves one plugin: it reaches
+// what its grants allow, redirects included, every hop under the whole policy, and
+// public addresses beside that somebody was asked about, without secrets. Both
+// bring URLs into one canonical form before they decide, connect to addresses that
+// were vetted and to no others, put secrets in after the policy has passed, take
+// them out of all that comes back, and bound what is sent, what comes, how often
+// and how long. A Network is the operator's: its resolver, proxy and certificates.
+// A FrameReader cuts a streamed answer into frames.
 package egress
 
 import (
-	"bytes"
 	"context"
-	"fmt"
-	"net"
 	"net/http"
-	"net/http/httptrace"
 	"net/url"
 	"strings"
 	"time"
@@ -26,31 +27,21 @@ type Options struct {
 	BaseURL string
 	Auth    Auth
 	// Secret answers the secret that Auth places, at every request; nil for none.
-	Secret   func(ctx context.Context) (secret.Value, error)
+	Secret func(ctx context.Context) (secret.Value, error)
+	// Rejected is told a secret that was answered by 401; see Source.
+	Rejected func(secret.Value)
+	Region   string  // of sigv4; "" for that in the name of an AWS host
+	OAuth2   *OAuth2 // of oauth2
 	Timeouts Timeouts
 	Limits   Limits
-	// Scrubber takes secrets out of error texts and response headers; the client
-	// tells it every secret it sends. Nil for one of the client's own.
+	// Scrubber takes secrets out of errors, headers and bodies; the client tells it
+	// every secret it sends. Nil for one of the client's own.
 	Scrubber *secret.Scrubber
-}
-
-// Auth says where the secret goes.
-type Auth struct {
-	Kind  string // "header" or "query"; "" sends no secret
-	Name  string
-	Value string // with {secret} in it; "" means "{secret}"
-}
-
-// Timeouts bound the phases of a request. Zero fields take the default.
-type Timeouts struct {
-	Connect   time.Duration // name, connection and TLS handshake, each; 10 s
-	FirstByte time.Duration // from the connection to the response's headers; 60 s
-	Idle      time.Duration // between two reads of the body that bring bytes; 120 s
-}
-
-// Limits bound what a response may take. Zero fields take the default.
-type Limits struct {
-	Body int64 // bytes, decompressed; 64 MiB
+	// Network is nil for a direct connection.
+	Network *Network
+	// Record is told what became of every request, on the goroutine that ended it;
+	// nil for nobody.
+	Record func(Record)
 }
 
 // Request is what a guest asks for.
@@ -65,150 +56,125 @@ type Request struct {
 // Client makes requests below one base URL over a pool of kept connections. It
 // is safe for use by several goroutines.
 type Client struct {
-	options   Options
-	base      *url.URL
-	origin    string // for texts
-	transport *http.Transport
+	base     *url.URL
+	origin   Origin
+	injector *injector
+	caller   *caller
 }
-
-// dialer is the part of a net.Dialer the client uses.
-type dialer func(ctx context.Context, network, address string) (net.Conn, error)
 
 // New makes a client. Errors are of type *Error with KindPolicy.
 func New(options Options) (*Client, error) {
-	return newClient(options, nil)
-}
-
-func newClient(options Options, dial dialer) (*Client, error) {
-	options = withDefaults(options)
-	base, err := CheckBaseURL(options.BaseURL, options.Secret != nil)
+	base, origin, err := parseBase(options.BaseURL, options.Secret != nil)
 	if err != nil {
 		return nil, err
 	}
-	if err := options.Auth.check(); err != nil {
+	if options.Scrubber == nil {
+		options.Scrubber = &secret.Scrubber{}
+	}
+	if options.Network == nil {
+		if options.Network, err = NewNetwork(NetworkOptions{}); err != nil {
+			return nil, err
+		}
+	}
+	credential := Credential{Auth: options.Auth, Source: Source{options.Secret, options.Rejected}, Region: options.Region, OAuth2: options.OAuth2}
+	placed, err := newInjector(credential, origin, options.Scrubber, options.Network)
+	if err != nil {
 		return nil, err
 	}
-	if dial == nil {
-		d := &net.Dialer{KeepAlive: 30 * time.Second}
-		if options.Secret != nil && base.Scheme == "http" {
-			d.Control = onlyLoopback
-		}
-		dial = d.DialContext
-	}
 	return &Client{
-		options: options,
-		base:    base,
-		origin:  base.Scheme + "://" + base.Host,
-		transport: &http.Transport{
-			DialContext:            boundDial(dial, options.Timeouts.Connect),
-			TLSHandshakeTimeout:    options.Timeouts.Connect,
-			ForceAttemptHTTP2:      true,
-			MaxIdleConnsPerHost:    64,
-			IdleConnTimeout:        90 * time.Second,
-			MaxResponseHeaderBytes: 64 << 10,
-			ReadBufferSize:         readSize,
-		},
+		base: base, origin: origin, injector: placed,
+		caller: newCaller(options.Network, options.Network.operatorReach(origin), options.Timeouts.defaults(Timeouts{}), options.Limits.defaults(Limits{}), options.Scrubber, options.Record),
 	}, nil
 }
 
-func withDefaults(o Options) Options {
-	if o.Timeouts.Connect == 0 {
-		o.Timeouts.Connect = 10 * time.Second
+// operatorReach is that of an origin which the operator chose.
+func (n *Network) operatorReach(origin Origin) reach {
+	r := reach{operator: true, network: n.private}
+	if _, ok := origin.literal(); ok {
+		r.literals = []string{origin.endpoint()}
 	}
-	if o.Timeouts.FirstByte == 0 {
-		o.Timeouts.FirstByte = 60 * time.Second
-	}
-	if o.Timeouts.Idle == 0 {
-		o.Timeouts.Idle = 120 * time.Second
-	}
-	if o.Limits.Body == 0 {
-		o.Limits.Body = 64 << 20
-	}
-	if o.Auth.Value == "" {
-		o.Auth.Value = "{secret}"
-	}
-	if o.Scrubber == nil {
-		o.Scrubber = &secret.Scrubber{}
-	}
-	return o
+	return r
 }
 
 // Do makes one request. It returns with the response's headers, whatever the
 // status; a redirect is a response like any other. The caller closes the body,
 // which also ends when ctx does. Errors are of type *Error, or wrap ctx's cause.
 func (c *Client) Do(ctx context.Context, request Request) (*Response, error) {
-	target, err := c.policy(request)
+	h := hop{method: request.Method, target: Target{Origin: c.origin}, body: request.Body}
+	target, err := c.target(request)
 	if err != nil {
-		return nil, err
+		return nil, c.caller.refuse(h, err)
 	}
-	header := http.Header{"User-Agent": {"plinth"}}
-	for name, value := range request.Headers {
-		header.Set(name, value)
+	h.target = target
+	if h.header, err = guestHeaders(request.Headers, c.injector.headers(), c.caller.limits); err != nil {
+		return nil, c.caller.refuse(h, err)
 	}
-	if err := c.authenticate(ctx, target, header); err != nil {
-		return nil, err
+	if total := c.caller.timeouts.Total; total > 0 {
+		h.deadline, h.total = time.Now().Add(total), total
 	}
-	inner, cancel := context.WithCancelCause(ctx)
-	call := &exchange{client: c, ctx: ctx, inner: inner, cancel: cancel}
-	traced := httptrace.WithClientTrace(inner, call.trace())
-	wire, err := http.NewRequestWithContext(traced, request.Method, target.String(), bytes.NewReader(request.Body))
-	if err != nil {
-		cancel(nil)
-		return nil, policyError("%s", c.scrub(err.Error()))
-	}
-	wire.Header = header
-	answer, err := c.transport.RoundTrip(wire)
-	call.disarm()
-	if err != nil {
-		err = call.failure(err)
-		cancel(nil)
-		return nil, err
-	}
-	return &Response{Status: answer.StatusCode, Headers: c.safeHeaders(answer.Header), Body: &body{exchange: call, inner: answer.Body}}, nil
+	return c.caller.authorised(ctx, h, []*injector{c.injector})
 }
 
-// authenticate puts the secret in. The request has passed the policy.
-func (c *Client) authenticate(ctx context.Context, target *url.URL, header http.Header) error {
-	if c.options.Secret == nil || c.options.Auth.Kind == "" {
-		return nil
-	}
-	value, err := c.options.Secret(ctx)
-	if err != nil {
-		if ctx.Err() != nil {
-			return fmt.Errorf("call %s: %w", c.origin, context.Cause(ctx))
+// authorised makes the request with the secrets put in, and once more when they
+// were rejected and there are others by now.
+func (c *caller) authorised(ctx context.Context, h hop, injectors []*injector) (*Response, error) {
+	for again := false; ; again = true {
+		wire := h
+		wire.header = h.header.Clone()
+		sent := make([]secret.Value, len(injectors))
+		for i, injector := range injectors {
+			var err error
+			if sent[i], err = injector.apply(ctx, &wire); err != nil {
+				return nil, c.refuse(h, err)
+			}
 		}
-		return &Error{Kind: KindSecret, Text: c.scrub("the secret for " + c.origin + " is not there: " + err.Error())}
-	}
-	c.options.Scrubber.Add(value)
-	text := strings.ReplaceAll(c.options.Auth.Value, "{secret}", value.Reveal())
-	if c.options.Auth.Kind == authQuery {
-		query := target.Query()
-		query.Set(c.options.Auth.Name, text)
-		target.RawQuery = query.Encode()
-		return nil
-	}
-	if !validValue(text) {
-		return &Error{Kind: KindSecret, Text: "the secret for " + c.origin + " has characters that a header cannot carry"}
-	}
-	header.Set(c.options.Auth.Name, text)
-	return nil
-}
-
-// safeHeaders leaves out cookies and scrubs the rest.
-func (c *Client) safeHeaders(headers http.Header) http.Header {
-	headers.Del("Set-Cookie")
-	for _, values := range headers {
-		for i, value := range values {
-			values[i] = c.scrub(value)
+		response, err := c.send(ctx, wire)
+		if err != nil || response.Status != http.StatusUnauthorized {
+			return response, err
 		}
+		other := false
+		for i, injector := range injectors {
+			other = injector.rejected(ctx, sent[i], again) || other
+		}
+		if !other {
+			return response, nil
+		}
+		response.Body.Close()
 	}
-	return headers
 }
 
-func (c *Client) scrub(text string) string { return c.options.Scrubber.Scrub(text) }
+// target decides on a guest's request and answers where it goes.
+func (c *Client) target(request Request) (Target, error) {
+	if err := checkMethod(request.Method); err != nil {
+		return Target{}, err
+	}
+	path, err := c.join(request.Path)
+	if err != nil {
+		return Target{}, err
+	}
+	query := url.Values{}
+	for name, value := range request.Query {
+		if taken := c.injector.query(); taken != "" && strings.EqualFold(name, taken) {
+			return Target{}, policyError("the query's %q is the host's to set", name)
+		}
+		query.Set(name, value)
+	}
+	target := Target{Origin: c.origin, Path: path, Query: query.Encode()}
+	return target, checkLength(target)
+}
 
 // Close drops the idle connections. Responses still open stay their callers'.
 func (c *Client) Close() error {
-	c.transport.CloseIdleConnections()
+	c.injector.Close()
+	c.caller.transport.CloseIdleConnections()
 	return nil
+}
+
+// taken are the headers that the injectors set.
+func taken(injectors []*injector) []string {
+	var all []string
+	for _, injector := range injectors {
+		all = append(all, injector.headers()...)
+	}
+	return all
 }

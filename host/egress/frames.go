@@ -12,6 +12,10 @@ import (
 const (
 	FramingSSE    = "sse"    // server-sent events
 	FramingNDJSON = "ndjson" // one JSON text per line
+	// FramingEventStream is messages of an AWS event stream, checksums checked. One
+	// in which the scrubber replaced a secret no longer passes.
+	FramingEventStream = "aws-eventstream"
+	FramingRaw         = "raw" // bytes as they come, cut between characters
 )
 
 const (
@@ -23,11 +27,15 @@ const (
 	maxEmptyReads = 100
 )
 
-// Frame is one server-sent event or one line. Data is never empty and is valid
-// UTF-8.
+// Frame is one server-sent event, line, message or piece. Its texts are valid UTF-8;
+// what is none in the answer becomes U+FFFD.
 type Frame struct {
-	Event string // the SSE event's name; empty for a message and for NDJSON
-	Data  string
+	// Event is the SSE event's name, or an AWS message's :event-type, :exception-type
+	// or :error-code; else "".
+	Event string
+	// Data is never empty, but for AWS messages: there it is the payload, or the
+	// :error-message.
+	Data string
 }
 
 // parser cuts bytes into frames, alike for every way they arrive in.
@@ -48,22 +56,38 @@ type FrameReader struct {
 
 // NewFrameReader reads frames from body, which stays the caller's to close.
 func NewFrameReader(body io.ReadCloser, framing string) (*FrameReader, error) {
-	r := &FrameReader{body: body, buffer: make([]byte, readSize)}
+	made, err := newParser(framing)
+	if err != nil {
+		return nil, err
+	}
+	return &FrameReader{body: body, parser: made, buffer: make([]byte, readSize)}, nil
+}
+
+// CheckFraming refuses what NewFrameReader does not know.
+func CheckFraming(framing string) error {
+	_, err := newParser(framing)
+	return err
+}
+
+func newParser(framing string) (parser, error) {
 	switch framing {
 	case FramingSSE:
-		r.parser = newSSE()
+		return newSSE(), nil
 	case FramingNDJSON:
-		r.parser = newNDJSON()
-	default:
-		return nil, policyError("the framing %q is not available in this version; use sse or ndjson", framing)
+		return newNDJSON(), nil
+	case FramingEventStream:
+		return newEventStream(), nil
+	case FramingRaw:
+		return newRaw(), nil
 	}
-	return r, nil
+	return nil, policyError("there is no framing %q; use %s, %s, %s or %s", shown(framing), FramingSSE, FramingNDJSON, FramingEventStream, FramingRaw)
 }
 
 // Next waits for a frame and answers it with all others that have been received
 // whole. After the last it answers io.EOF. A frame or line over 1 MiB is an
-// *Error of KindTooLarge, after the frames before it. When ctx ends, Next closes
-// the body and answers ctx's cause.
+// *Error of KindTooLarge, a damaged message one of KindFailed, one that the end of
+// the body cuts off one of KindReset, each after the frames before it. When ctx
+// ends, Next closes the body and answers ctx's cause.
 func (r *FrameReader) Next(ctx context.Context) ([]Frame, error) {
 	stop := context.AfterFunc(ctx, func() { r.body.Close() })
 	defer stop()
@@ -89,15 +113,15 @@ func (r *FrameReader) Next(ctx context.Context) ([]Frame, error) {
 
 // take parses what one read brought and keeps its error for after the frames.
 func (r *FrameReader) take(ctx context.Context, n int, err error) []Frame {
-	frames, tooLarge := r.parser.feed(r.buffer[:n])
+	frames, broken := r.parser.feed(r.buffer[:n])
 	switch {
-	case tooLarge != nil:
-		r.err = tooLarge
+	case broken != nil:
+		r.err = broken
 	case errors.Is(err, io.EOF):
-		last, tooLarge := r.parser.end()
+		last, broken := r.parser.end()
 		frames = append(frames, last...)
-		if r.err = io.EOF; tooLarge != nil {
-			r.err = tooLarge
+		if r.err = io.EOF; broken != nil {
+			r.err = broken
 		}
 	case err != nil && ctx.Err() != nil:
 		r.err = cancelled(ctx)

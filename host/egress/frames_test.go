@@ -118,7 +118,7 @@ func TestNextErrors(t *testing.T) {
 	if !errors.Is(err, broken) || len(frames) != 1 {
 		t.Errorf("%v, %v", frames, err)
 	}
-	if _, err := collect("aws-eventstream", strings.NewReader("")); err == nil || !strings.Contains(err.Error(), "not available") {
+	if _, err := collect("xml", strings.NewReader("")); err == nil || !strings.Contains(err.Error(), "there is no framing") {
 		t.Errorf("unknown framing: %v", err)
 	}
 	if _, err := collect(FramingSSE, silentReader{}); !errors.Is(err, io.ErrNoProgress) {

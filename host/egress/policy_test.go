@@ -1,6 +1,8 @@
 package egress
 
 import (
+	"errors"
+	"fmt"
 	"io"
 	"log"
 	"strings"
@@ -44,16 +46,29 @@ func TestBaseURL(t *testing.T) {
 }
 
 func TestAuthIsChecked(t *testing.T) {
-	for _, auth := range []Auth{
-		{Kind: "sigv4", Name: "x"}, {Kind: "header"}, {Kind: "header", Name: "a b"}, {Kind: "query"},
-		{Kind: "header", Name: "x", Value: "Bearer"},
+	for want, auth := range map[string]Auth{
+		`no auth kind "basic"; use header, query, sigv4 or oauth2`: {Kind: "basic", Name: "x"},
+		"header needs a name, that of the header":                  {Kind: "header"},
+		"query needs a name, that of the query parameter":          {Kind: "query"},
+		"sigv4 needs a name, that of the AWS service":              {Kind: "sigv4"},
+		"sigv4 needs a region":                                     {Kind: "sigv4", Name: "bedrock"},
+		"sigv4 has no value":                                       {Kind: "sigv4", Name: "bedrock", Value: "x{secret}"},
+		"oauth2 needs a token endpoint":                            {Kind: "oauth2"},
+		`the header name "a b" is not valid`:                       {Kind: "header", Name: "a b"},
+		`the header name "a:b" is not valid`:                       {Kind: "oauth2", Name: "a:b"},
+		`the header "Host" is the host's to set`:                   {Kind: "header", Name: "Host"},
+		`the header "transfer_encoding" is the host's to set`:      {Kind: "header", Name: "transfer_encoding"},
+		"the value of the header \"X-Key\" is not valid":           {Kind: "header", Name: "X-Key", Value: "{secret}\r\nHost: x"},
+		"is not valid": {Kind: "header", Name: "authorization", Value: "Bearer {secret}\n"},
+		"the value of auth must have {secret} in it": {Kind: "header", Name: "x", Value: "Bearer"},
 	} {
 		_, err := New(Options{BaseURL: "https://api.example", Auth: auth})
-		if err == nil {
-			t.Errorf("%+v passed", auth)
-			continue
+		wantKind(t, err, KindPolicy, want)
+	}
+	for _, auth := range []Auth{{}, {Kind: "header", Name: "authorization", Value: "Bearer {secret}"}, {Kind: "header", Name: "Cookie", Value: "id={secret}"}, {Kind: "query", Name: "a b"}, {Kind: "sigv4", Name: "bedrock"}, {Kind: "oauth2"}} {
+		if err := auth.Check(); err != nil {
+			t.Errorf("%+v: %v", auth, err)
 		}
-		wantKind(t, err, KindPolicy)
 	}
 }
 
@@ -89,7 +104,7 @@ func TestPaths(t *testing.T) {
 		"a//b":                         "",
 		"user@evil.example:80/../x":    "",
 	} {
-		target, err := client.policy(Request{Method: "GET", Path: path})
+		target, err := client.target(Request{Method: "GET", Path: path})
 		if want == "" {
 			if err == nil {
 				t.Errorf("%q goes to %s", path, target)
@@ -104,35 +119,105 @@ func TestPaths(t *testing.T) {
 			t.Errorf("%q goes to %s, want %s", path, target, want)
 		}
 	}
-	target, err := client.policy(Request{Method: "GET", Path: "user@evil.example:80"})
-	if err != nil || target.Host != "api.example" {
+	target, err := client.target(Request{Method: "GET", Path: "user@evil.example:80"})
+	if err != nil || target.Origin.Host != "api.example" {
 		t.Errorf("%v, %v", target, err)
 	}
 }
 
-func TestHeadersQueriesAndMethods(t *testing.T) {
-	client := connect(t, Options{BaseURL: "https://api.example", Auth: Auth{Kind: "header", Name: "X-Goog-Api-Key"}})
-	for _, name := range []string{"Host", "host", "Authorization", "authorization", "Proxy-Authorization", "Cookie", "Connection",
-		"Transfer-Encoding", "Content-Length", "TE", "Upgrade", "X-Forwarded-For", "x-goog-api-key", "Accept-Encoding", "a b", "", "a:b", "x\r\ny"} {
-		if _, err := client.policy(Request{Method: "GET", Headers: map[string]string{name: "v"}}); err == nil {
-			t.Errorf("the header %q passed", name)
+func TestHeaders(t *testing.T) {
+	limits := Limits{}.defaults(Limits{})
+	many, large := map[string]string{}, map[string]string{}
+	for i := range 65 {
+		many[fmt.Sprintf("X-%d", i)] = "v"
+	}
+	for i := range 5 {
+		large[fmt.Sprintf("X-%d", i)] = strings.Repeat("v", 8000)
+	}
+	for _, test := range []struct {
+		headers map[string]string
+		want    string
+		limit   string
+	}{
+		{map[string]string{"Content-Type": "application/json", "anthropic-version": "2023-06-01", "User-Agent": "guest", "Range": "bytes=0-9", "If-None-Match": "x"}, "", ""},
+		{map[string]string{"Host": "v"}, "the host's to set", ""},
+		{map[string]string{"host": "v"}, "the host's to set", ""},
+		{map[string]string{"Authorization": "v"}, "the host's to set", ""},
+		{map[string]string{"aUTHORIZATION": "v"}, "the host's to set", ""},
+		{map[string]string{"Proxy-Authorization": "v"}, "the host's to set", ""},
+		{map[string]string{"proxy-connection": "v"}, "the host's to set", ""},
+		{map[string]string{"Cookie": "v"}, "the host's to set", ""},
+		{map[string]string{"Set-Cookie": "v"}, "the host's to set", ""},
+		{map[string]string{"Connection": "v"}, "the host's to set", ""},
+		{map[string]string{"Keep-Alive": "v"}, "the host's to set", ""},
+		{map[string]string{"Transfer-Encoding": "chunked"}, "the host's to set", ""},
+		{map[string]string{"Content-Length": "0"}, "the host's to set", ""},
+		{map[string]string{"TE": "v"}, "the host's to set", ""},
+		{map[string]string{"Trailer": "v"}, "the host's to set", ""},
+		{map[string]string{"Upgrade": "websocket"}, "the host's to set", ""},
+		{map[string]string{"HTTP2-Settings": "v"}, "the host's to set", ""},
+		{map[string]string{"Expect": "100-continue"}, "the host's to set", ""},
+		{map[string]string{"Accept-Encoding": "br"}, "the host's to set", ""},
+		{map[string]string{"X-Forwarded-Host": "v"}, "the host's to set", ""},
+		{map[string]string{"Forwarded": "v"}, "the host's to set", ""},
+		{map[string]string{"Via": "v"}, "the host's to set", ""},
+		{map[string]string{"X-Real-IP": "v"}, "the host's to set", ""},
+		{map[string]string{"X-HTTP-Method-Override": "DELETE"}, "the host's to set", ""},
+		{map[string]string{"X-Method-Override": "DELETE"}, "the host's to set", ""},
+		{map[string]string{"X-Original-URL": "/admin"}, "the host's to set", ""},
+		{map[string]string{"X-Rewrite-URL": "/admin"}, "the host's to set", ""},
+		{map[string]string{"x-goog-api-key": "v"}, "the host's to set", ""}, // where the secret goes
+		{map[string]string{"a b": "v"}, "is not valid", ""},
+		{map[string]string{"": "v"}, "is not valid", ""},
+		{map[string]string{"a:b": "v"}, "is not valid", ""},
+		{map[string]string{"x\r\ny": "v"}, "is not valid", ""},
+		{map[string]string{"X-é": "v"}, "is not valid", ""},
+		{map[string]string{"X-A": "a\r\nHost: evil"}, "is not valid", ""},
+		{map[string]string{"X-A": "a\nb"}, "is not valid", ""},
+		{map[string]string{"X-A": "a\x00b"}, "is not valid", ""},
+		{map[string]string{"X-A": "\x7f"}, "is not valid", ""},
+		{map[string]string{"X-A": "1", "x-a": "2"}, "given twice", ""},
+		{map[string]string{"X-A": "1", "x_a": "2"}, "given twice", ""},
+		{map[string]string{"Transfer_Encoding": "chunked"}, "the host's to set", ""}, // what some servers take for it
+		{map[string]string{"x_forwarded-for": "v"}, "the host's to set", ""},
+		{map[string]string{"x_goog_api_key": "v"}, "the host's to set", ""},
+		{map[string]string{"X-A": strings.Repeat("v", 8<<10+1)}, "has 8193 bytes, the limit is 8192", "request_header_bytes"},
+		{map[string]string{strings.Repeat("x", 257): "v"}, "is not valid", ""},
+		{many, "has 65 headers, the limit is 64", "request_headers"},
+		{large, "more than 32768 bytes", "request_header_bytes"},
+	} {
+		got, err := guestHeaders(test.headers, []string{"X-Goog-Api-Key"}, limits)
+		if test.want == "" {
+			if err != nil || got.Get("Content-Type") != "application/json" || got.Get("User-Agent") != "guest" {
+				t.Errorf("%v: %v, %v", test.headers, got, err)
+			}
+			continue
+		}
+		kind := KindPolicy
+		if test.limit != "" {
+			kind = KindLimit
+		}
+		if err == nil {
+			t.Errorf("%v passed", test.headers)
+			continue
+		}
+		wantKind(t, err, kind, test.want)
+		if e, _ := errors.AsType[*Error](err); e.Limit != test.limit {
+			t.Errorf("%v: the limit %q", err, e.Limit)
 		}
 	}
-	for _, value := range []string{"a\r\nb: c", "a\x00b", "\x7f"} {
-		if _, err := client.policy(Request{Method: "GET", Headers: map[string]string{"X-A": value}}); err == nil {
-			t.Errorf("the value %q passed", value)
-		}
-	}
-	if _, err := client.policy(Request{Method: "POST", Headers: map[string]string{"Content-Type": "application/json", "anthropic-version": "2023-06-01"}}); err != nil {
-		t.Error(err)
-	}
-	for _, method := range []string{"", "CONNECT", "TRACE", "get", "GET /x", "OPTIONS"} {
-		if _, err := client.policy(Request{Method: method}); err == nil {
+}
+
+func TestQueriesAndMethods(t *testing.T) {
+	client := connect(t, Options{BaseURL: "https://api.example", Auth: Auth{Kind: "query", Name: "key"}, Secret: withKey})
+	for _, method := range []string{"", "CONNECT", "TRACE", "get", "GET /x", "OPTIONS", "GET\r\nX: y"} {
+		if _, err := client.target(Request{Method: method}); err == nil {
 			t.Errorf("the method %q passed", method)
 		}
 	}
-	query := connect(t, Options{BaseURL: "https://api.example", Auth: Auth{Kind: "query", Name: "key"}})
-	if _, err := query.policy(Request{Method: "GET", Query: map[string]string{"KEY": "x"}}); err == nil {
+	if _, err := client.target(Request{Method: "GET", Query: map[string]string{"KEY": "x"}}); err == nil {
 		t.Error("the query's key passed")
 	}
+	_, err := client.target(Request{Method: "GET", Path: strings.Repeat("a", maxURL)})
+	wantKind(t, err, KindLimit, "the limit is 8192")
 }

@@ -8,6 +8,7 @@ import (
 
 	abi "github.com/plinthhost/plinth/abi/v1"
 	"github.com/plinthhost/plinth/host/bridge"
+	"github.com/plinthhost/plinth/host/egress"
 	"github.com/plinthhost/plinth/session"
 )
 
@@ -111,8 +112,8 @@ func (c *checker) providers(m *abi.Manifest) error {
 		if err := c.unique(at+"id", seen, provider.ID); err != nil {
 			return err
 		}
-		if provider.Framing != "sse" && provider.Framing != "ndjson" {
-			return c.fail(at+"framing", "%q is not available in this version; use sse or ndjson", provider.Framing)
+		if err := egress.CheckFraming(provider.Framing); err != nil {
+			return c.fail(at+"framing", "%v", err)
 		}
 		if _, err := bridge.AuthOf(provider.Auth); err != nil {
 			return c.fail(at+"auth", "%v", err)

@@ -189,9 +189,11 @@ func TestManifestsThatAreRefused(t *testing.T) {
 
 		{"provider without an id", table("[[provider]]"), `plugin.toml:5: provider.id: "" must be lower-case letters, digits and hyphens`},
 		{"the same provider twice", table("[[provider]]", `id = "a"`, `framing = "sse"`, "[[provider]]", `id = "a"`), `plugin.toml:9: provider.id: "a" is declared twice`},
-		{"provider without framing", table("[[provider]]", `id = "a"`), `plugin.toml:5: provider.framing: "" is not available in this version; use sse or ndjson`},
-		{"provider with raw framing", table("[[provider]]", `id = "a"`, `framing = "raw"`), `plugin.toml:7: provider.framing: "raw" is not available in this version; use sse or ndjson`},
-		{"provider with other auth", table("[[provider]]", `id = "a"`, `framing = "sse"`, `auth = { kind = "oauth2" }`), `plugin.toml:8: provider.auth: auth kind "oauth2" is not available in this version; use header or query`},
+		{"provider without framing", table("[[provider]]", `id = "a"`), `plugin.toml:5: provider.framing: there is no framing ""; use sse, ndjson, aws-eventstream or raw`},
+		{"provider with another framing", table("[[provider]]", `id = "a"`, `framing = "xml"`), `plugin.toml:7: provider.framing: there is no framing "xml"; use sse, ndjson, aws-eventstream or raw`},
+		{"provider with other auth", table("[[provider]]", `id = "a"`, `framing = "sse"`, `auth = { kind = "basic" }`), `plugin.toml:8: provider.auth: there is no auth kind "basic"; use header, query, sigv4 or oauth2`},
+		{"provider whose auth has no service", table("[[provider]]", `id = "a"`, `framing = "sse"`, `auth = { kind = "sigv4" }`), "plugin.toml:8: provider.auth: auth kind sigv4 needs a name, that of the AWS service"},
+		{"provider whose auth sets a header of the connection", table("[[provider]]", `id = "a"`, `framing = "sse"`, `auth = { kind = "header", name = "Host" }`), `plugin.toml:8: provider.auth: the header "Host" is the host's to set`},
 		{"provider whose auth has no name", table("[[provider]]", `id = "a"`, `framing = "sse"`, `auth = { kind = "header" }`), "plugin.toml:8: provider.auth: auth kind header needs a name"},
 		{"provider whose auth has no secret", table("[[provider]]", `id = "a"`, `framing = "sse"`, `auth = { kind = "query", name = "k", value = "v" }`), "plugin.toml:8: provider.auth: the value of auth must have {secret} in it"},
 
@@ -265,6 +267,27 @@ func TestAPackedManifestNamesNoFiles(t *testing.T) {
 }
 
 // The owner core is for builtins, whose sources may have keys of their own.
+// Every framing and every way to authenticate is open to a codec.
+func TestProvidersOfEveryKind(t *testing.T) {
+	auths := []abi.ManifestAuth{
+		{}, {Kind: "header", Name: "X-Api-Key"}, {Kind: "query", Name: "key", Value: "{secret}"}, {Kind: "sigv4", Name: "bedrock"},
+		{Kind: "oauth2"}, {Kind: "oauth2", Name: "X-Token", Value: "token {secret}"},
+	}
+	for _, framing := range []string{"sse", "ndjson", "aws-eventstream", "raw"} {
+		for _, auth := range auths {
+			text := head + fmt.Sprintf("[[provider]]\nid = \"codec\"\nframing = %q\nauth = { kind = %q, name = %q, value = %q }\n", framing, auth.Kind, auth.Name, auth.Value)
+			manifest, err := DecodeManifest("plugin.toml", []byte(text), nil)
+			if err != nil {
+				t.Errorf("%s %+v: %v", framing, auth, err)
+				continue
+			}
+			if diff := cmp.Diff([]abi.ManifestProvider{{ID: "codec", Framing: framing, Auth: auth}}, manifest.Providers); diff != "" {
+				t.Error(diff)
+			}
+		}
+	}
+}
+
 func TestKeysOfBuiltins(t *testing.T) {
 	text := strings.Replace(head, "acme/weather", "core/environment", 1) + "[[context]]\nkey = \"core/date\"\n"
 	if _, err := DecodeManifest("plugin.toml", []byte(text), nil); err != nil {
