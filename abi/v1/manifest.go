@@ -76,9 +76,11 @@ type ManifestRequest struct {
 	FS      []ManifestFS     `toml:"fs"`
 	KV      *ManifestKV      `toml:"kv"`
 	Process *ManifestProcess `toml:"process"`
+	Session *ManifestSession `toml:"session"`
 }
 
-// ManifestHTTP asks for requests to origins.
+// ManifestHTTP asks for requests to origins. The origin "*" stands for any public
+// address that is not granted; permission is asked for each URL. It stands alone.
 type ManifestHTTP struct {
 	Origins []string `toml:"origins"`
 	Methods []string `toml:"methods"`
@@ -109,6 +111,14 @@ type ManifestKV struct {
 // ManifestProcess asks to run programs.
 type ManifestProcess struct {
 	Reason string `toml:"reason"`
+}
+
+// ManifestSession asks to use what the session offers.
+type ManifestSession struct {
+	// Operations are of question.ask, session.info, skill.get, skill.list, task.run,
+	// todo.get and todo.set.
+	Operations []string `toml:"operations"`
+	Reason     string   `toml:"reason"`
 }
 
 // ManifestLimits lowers or raises the engine's limits. Zero fields take the host's

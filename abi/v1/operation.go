@@ -1,12 +1,39 @@
 package abi
 
+import "encoding/json"
+
 // Names of the host operations of this minor.
 const (
+	OpBatch    = "batch"
 	OpLog      = "log"
 	OpProgress = "progress"
+
 	OpFSStat   = "fs.stat"
 	OpFSList   = "fs.list"
 	OpFSRead   = "fs.read"
+	OpFSAttach = "fs.attach"
+	OpFSGlob   = "fs.glob"
+	OpFSGrep   = "fs.grep"
+	OpFSCommit = "fs.commit"
+
+	OpKVGet    = "kv.get"
+	OpKVSet    = "kv.set"
+	OpKVDelete = "kv.delete"
+	OpKVList   = "kv.list"
+
+	OpProcessRun = "process.run"
+	OpHTTPFetch  = "http.fetch"
+
+	OpPermissionAsk   = "permission.ask"
+	OpPermissionCheck = "permission.check"
+	OpQuestionAsk     = "question.ask"
+
+	OpTaskRun     = "task.run"
+	OpTodoGet     = "todo.get"
+	OpTodoSet     = "todo.set"
+	OpSkillList   = "skill.list"
+	OpSkillGet    = "skill.get"
+	OpSessionInfo = "session.info"
 )
 
 // Log is the request of "log". Level is "debug", "info", "warn" or "error".
@@ -20,62 +47,34 @@ type Progress struct {
 	Text string `json:"text"`
 }
 
-// Path names a file below a root. Root is "location" when empty; also "project"
-// and "config". Path is relative to the root, or absolute and inside it.
-type Path struct {
-	Root string `json:"root,omitempty"`
-	Path string `json:"path"`
+// Batch is the request of "batch": operations that are carried out side by side.
+// The order in which they begin is not defined. A batch holds no batch.
+type Batch struct {
+	Operations []BatchOperation `json:"operations"` // 1 to 100
 }
 
-// FSStat is the request of "fs.stat"; its ok is a FileInfo.
-type FSStat struct {
-	Path
+// BatchOperation is one of them. References to bytes in Request count from the
+// beginning of the batch's raw bytes.
+type BatchOperation struct {
+	Operation string          `json:"operation"`
+	Request   json.RawMessage `json:"request"`
 }
 
-// FileInfo describes a file.
-type FileInfo struct {
-	// Path is the canonical path relative to the root, with slashes, "." for the root.
-	Path string `json:"path"`
-	Name string `json:"name"`
-	Kind string `json:"kind"` // "file" or "directory"
-	Size int64  `json:"size"` // bytes
-	// ModifiedMS is milliseconds since 1970 UTC.
-	ModifiedMS int64 `json:"modified_ms"`
+// BatchOK is its ok: an answer for each operation, in their order. References to
+// bytes in an answer count from the beginning of Bytes.
+type BatchOK struct {
+	Answers []BatchAnswer `json:"answers"`
 }
 
-// Kinds of a file.
-const (
-	FileRegular   = "file"
-	FileDirectory = "directory"
-)
-
-// FSList is the request of "fs.list": direct children, directories first, then
-// by name. Offset counts from 0. Limit is at most 2,000; 0 means that.
-type FSList struct {
-	Path
-	Offset int `json:"offset,omitempty"`
-	Limit  int `json:"limit,omitempty"`
+// BatchAnswer is the answer to one operation: exactly one of OK and Error is set.
+type BatchAnswer struct {
+	OK    json.RawMessage `json:"ok,omitempty"`
+	Error *Error          `json:"error,omitempty"`
+	Bytes *Bytes          `json:"bytes,omitempty"` // its raw bytes; absent when it has none
 }
 
-// FSListed is its ok. Next is the offset to go on from, 0 when it is through.
-type FSListed struct {
-	Path    string     `json:"path"`
-	Entries []FileInfo `json:"entries"`
-	Next    int        `json:"next,omitempty"`
-}
-
-// FSRead is the request of "fs.read": up to Length bytes from Offset; Length is
-// at most 1 MiB, 0 means that.
-type FSRead struct {
-	Path
-	Offset int64 `json:"offset,omitempty"`
-	Length int64 `json:"length,omitempty"`
-}
-
-// FSReadOK is its ok. Data refers to the answer's raw bytes.
-type FSReadOK struct {
-	Info FileInfo `json:"info"`
-	Data Bytes    `json:"data"`
-	// EOF is set when Data reaches the end of the file.
-	EOF bool `json:"eof"`
+// Blob refers to a large value that the host keeps: {"$blob": SHA-256 in hexadecimal}.
+// A guest may use those that it was given in the same call.
+type Blob struct {
+	Digest string `json:"$blob"`
 }

@@ -32,5 +32,7 @@ type Content struct {
 	Text string `json:"text,omitempty"`
 	Mime string `json:"mime,omitempty"`
 	Name string `json:"name,omitempty"`
+	// Data or Blob is the content of a file.
 	Data *Bytes `json:"data,omitempty"`
+	Blob *Blob  `json:"blob,omitempty"`
 }

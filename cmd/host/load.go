@@ -10,9 +10,12 @@ import (
 	"slices"
 
 	"github.com/plinthhost/plinth/cmd/host/config"
+	"github.com/plinthhost/plinth/host/bridge"
 	"github.com/plinthhost/plinth/host/egress"
+	"github.com/plinthhost/plinth/host/fsys"
 	"github.com/plinthhost/plinth/host/offline"
 	"github.com/plinthhost/plinth/host/plugin"
+	"github.com/plinthhost/plinth/host/process"
 	"github.com/plinthhost/plinth/host/secret"
 	"github.com/plinthhost/plinth/plugins/builtin"
 	"github.com/plinthhost/plinth/registry"
@@ -33,11 +36,15 @@ func (a *app) startPlugins(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	services, err := a.services()
+	if err != nil {
+		return err
+	}
 	a.plugins, err = plugin.NewManager(plugin.Options{
 		Engine: plugin.EngineOptions{CacheDir: filepath.Join(a.config.Data, "cache"), Compiler: a.compiler,
 			MemoryMiB: a.config.Engine.MemoryMiB, Tools: a.config.Engine.Tools, Quick: a.config.Engine.Quick},
-		Registries: a.registries, Kinds: a.kinds, Rules: a.permissions,
-		Clock: session.SystemClock{}, ConfigDir: filepath.Dir(a.config.File), Private: []string{a.config.Data},
+		Registries: a.registries, Kinds: a.kinds, Services: services,
+		Scrubber: a.scrubber, Secret: a.secrets.Resolve, Rejected: a.secrets.Rejected,
 		Providers: a.connections(), Settings: settings, Logger: a.logger.Named("plugin"),
 	})
 	if err != nil {
@@ -66,6 +73,23 @@ func (a *app) startPlugins(ctx context.Context) error {
 		}
 	}
 	return a.explainMissing()
+}
+
+// services are what host operations work with.
+func (a *app) services() (*bridge.Services, error) {
+	processes, err := process.New(process.Options{Shell: a.config.Shell, Withhold: a.config.SecretVariables()})
+	if err != nil {
+		return nil, err
+	}
+	a.closers = append(a.closers, processes.Close)
+	home, err := os.UserHomeDir()
+	if err != nil {
+		home = ""
+	}
+	return &bridge.Services{
+		Config: filepath.Dir(a.config.File), Private: []string{a.config.Data}, Home: home, Writer: &fsys.Writer{}, Processes: processes,
+		Store: bridge.NewPluginStore(a.store.KV()), Blobs: a.store.Blobs(), Clock: session.SystemClock{}, Rules: a.permissions,
+	}, nil
 }
 
 // explainMissing puts a provider that says why it cannot answer in the place of each
@@ -130,7 +154,7 @@ func (a *app) connections() map[string]plugin.Connection {
 func pluginSettings(configured map[string]config.Plugin) (map[string]plugin.Settings, error) {
 	all := make(map[string]plugin.Settings, len(configured))
 	for id, settings := range configured {
-		one := plugin.Settings{Disabled: !settings.Enabled, Limits: settings.Limits}
+		one := plugin.Settings{Disabled: !settings.Enabled, Limits: settings.Limits, Secrets: settings.Secrets}
 		if len(settings.Config) > 0 {
 			if err := json.Unmarshal(settings.Config, &one.Config); err != nil {
 				return nil, fmt.Errorf("plugins.%q.config: %w", id, err)

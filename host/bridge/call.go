@@ -50,8 +50,21 @@ type Plugin struct {
 	Revision string
 	Builtin  bool
 	Caller   Caller
+	// Operations is how many a call may make; 0 means 1,000.
+	Operations int64
+	Counts     Counts
 	// Log gets a line the guest printed or logged, with its level.
 	Log func(level, line string)
+}
+
+// defaultOperations is how many operations a call may make.
+const defaultOperations = 1000
+
+func (p *Plugin) operations() int64 {
+	if p.Operations > 0 {
+		return p.Operations
+	}
+	return defaultOperations
 }
 
 // asking names the plugin in permission requests; builtins speak for the host.

@@ -25,15 +25,14 @@ type Rules interface {
 type Context struct {
 	plugin *Plugin
 	keys   []string
-	files  *Files
-	rules  Rules
+	reach  *Reach
 }
 
 // NewContext makes the sources of the plugin with the keys of its manifest.
-func NewContext(plugin *Plugin, keys []string, files *Files, rules Rules) *Context {
+func NewContext(plugin *Plugin, keys []string, reach *Reach) *Context {
 	keys = slices.Clone(keys)
 	slices.Sort(keys)
-	return &Context{plugin: plugin, keys: keys, files: files, rules: rules}
+	return &Context{plugin: plugin, keys: keys, reach: reach}
 }
 
 // Keys are the manifest's keys, ascending.
@@ -42,11 +41,11 @@ func (c *Context) Keys() []string { return c.keys }
 // Observe samples all keys in one call.
 func (c *Context) Observe(ctx context.Context, observation session.Observation) ([]session.SourceState, error) {
 	host := &operations{
-		files: c.files, location: observation.Location, log: c.plugin.Log,
-		asked: silentAuthority{rules: c.rules, location: observation.Location, plugin: c.plugin.asking()},
+		plugin: c.plugin, reach: c.reach, location: observation.Location, session: abi.Session{ID: observation.Session, Agent: observation.Agent},
+		asked: silentAuthority{rules: c.reach.Rules, location: observation.Location, plugin: c.plugin.asking()},
 	}
 	observed, _, err := invoke[abi.ContextObserve, abi.ContextObserved](ctx, c.plugin, abi.ExportContext, abi.ContextObserve{
-		Session:  abi.Session{ID: observation.Session, Agent: observation.Agent},
+		Session:  host.session,
 		Location: wireLocation(observation.Location, observation.Now),
 		NowMS:    observation.Now.UnixMilli(), Previous: observation.Previous,
 	}, Call{Deadline: ContextDeadline, Session: observation.Session, Operations: host})
@@ -74,32 +73,4 @@ func (c *Context) limit() int {
 		return maxBuiltinSourceBytes
 	}
 	return MaxSourceBytes
-}
-
-// silentAuthority never asks: what would ask is denied.
-type silentAuthority struct {
-	rules    Rules
-	location session.Location
-	plugin   string
-}
-
-func (a silentAuthority) authorise(ctx context.Context, action, resource string) error {
-	effects, err := a.effects(ctx, action, []string{resource})
-	if err != nil {
-		return err
-	}
-	if effects[0] != session.Allow {
-		return &session.DeniedError{Action: action, Resource: resource}
-	}
-	return nil
-}
-
-func (a silentAuthority) effects(ctx context.Context, action string, resources []string) ([]session.Effect, error) {
-	effects, err := a.rules.Effects(ctx, a.location, a.plugin, action, resources)
-	for i, effect := range effects {
-		if effect != session.Allow {
-			effects[i] = session.Deny
-		}
-	}
-	return effects, err
 }

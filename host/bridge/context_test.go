@@ -32,10 +32,20 @@ func (r *ruled) Effects(_ context.Context, _ session.Location, plugin, action st
 	return effects, r.fails
 }
 
+// ruledBy reaches nothing but what the rules say.
+func ruledBy(decide Rules) *Reach {
+	return &Reach{Services: &Services{Rules: decide, Clock: clock{}}}
+}
+
+func (p project) ruledBy(decide Rules) *Reach {
+	p.reach.Rules = decide
+	return p.reach
+}
+
 func observe(t *testing.T, guest *bridgetest.Guest, observation session.Observation) ([]session.SourceState, error) {
 	t.Helper()
 	plugin, _ := loadGuest(t, guest, abi.ExportContext)
-	return NewContext(plugin, []string{"acme/test/now"}, nil, &ruled{}).Observe(t.Context(), observation)
+	return NewContext(plugin, []string{"acme/test/now"}, ruledBy(&ruled{})).Observe(t.Context(), observation)
 }
 
 func TestASourceSeesItsObservation(t *testing.T) {
@@ -107,7 +117,7 @@ func TestASourceIsBounded(t *testing.T) {
 	guest := bridgetest.New().Answers(abi.ExportContext, fmt.Sprintf(`{"ok":{"sources":[{"key":"k","state":"value","baseline":%q}]}}`, strings.Repeat("x", MaxSourceBytes+1)))
 	plugin, _ := loadGuest(t, guest, abi.ExportContext)
 	plugin.Builtin = true
-	if _, err := NewContext(plugin, nil, nil, &ruled{}).Observe(t.Context(), session.Observation{}); err != nil {
+	if _, err := NewContext(plugin, nil, ruledBy(&ruled{})).Observe(t.Context(), session.Observation{}); err != nil {
 		t.Errorf("a builtin has more room: %v", err)
 	}
 }
@@ -130,7 +140,7 @@ func TestASourceNeverAsks(t *testing.T) {
 		guest := bridgetest.NewAsking().Asks(abi.ExportContext, test.operation, test.request, `{"ok":{"sources":[{"key":"k","state":"value","value":`, `}]}}`)
 		plugin, _ := loadGuest(t, guest, abi.ExportContext)
 		decide := &ruled{rules: rules()}
-		states, err := NewContext(plugin, []string{"k"}, p.files, decide).Observe(t.Context(), session.Observation{Location: p.location})
+		states, err := NewContext(plugin, []string{"k"}, p.ruledBy(decide)).Observe(t.Context(), session.Observation{Location: p.location})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -149,7 +159,7 @@ func TestASourceWhoseRulesCannotBeRead(t *testing.T) {
 	p := newProject(t)
 	guest := bridgetest.NewAsking().Asks(abi.ExportContext, "fs.list", `{"path":"."}`, `{"ok":{"sources":[{"key":"k","state":"value","value":`, `}]}}`)
 	plugin, _ := loadGuest(t, guest, abi.ExportContext)
-	states, err := NewContext(plugin, nil, p.files, &ruled{rules: rules(), fails: errors.New("disk full")}).Observe(t.Context(), session.Observation{Location: p.location})
+	states, err := NewContext(plugin, nil, p.ruledBy(&ruled{rules: rules(), fails: errors.New("disk full")})).Observe(t.Context(), session.Observation{Location: p.location})
 	if err != nil || string(states[0].Value) != `{"error":{"kind":"failed","message":"disk full"}}` {
 		t.Errorf("%s, %v", states[0].Value, err)
 	}
@@ -160,7 +170,7 @@ func TestTheEnvironmentOfAProject(t *testing.T) {
 	p := newProject(t)
 	plugin := loadBuiltin(t, "core/environment", abi.ExportContext)
 	decide := &ruled{rules: rules()}
-	source := NewContext(plugin, []string{"core/instructions", "core/date", "core/environment"}, p.files, decide)
+	source := NewContext(plugin, []string{"core/instructions", "core/date", "core/environment"}, p.ruledBy(decide))
 	if diff := cmp.Diff([]string{"core/date", "core/environment", "core/instructions"}, source.Keys()); diff != "" {
 		t.Error(diff)
 	}
@@ -192,7 +202,7 @@ func TestSessionsAreKeptApart(t *testing.T) {
 	guest := bridgetest.New().AnswersThen(abi.ExportContext,
 		`{"ok":{"sources":[{"key":"k","state":"value","baseline":"first"}]}}`, `{"ok":{"sources":[{"key":"k","state":"value","baseline":"again"}]}}`)
 	plugin, _ := load(t, wasm.Spec{Wasm: guest.Bytes(), Entries: []string{abi.ExportContext}})
-	source := NewContext(plugin, []string{"k"}, nil, &ruled{})
+	source := NewContext(plugin, []string{"k"}, ruledBy(&ruled{}))
 	for _, id := range []string{"ses_1", "ses_2"} {
 		states, err := source.Observe(t.Context(), session.Observation{Session: id})
 		if err != nil || states[0].Baseline != "first" {

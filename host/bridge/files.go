@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path"
 	"path/filepath"
 	"strings"
 
@@ -18,60 +19,69 @@ const (
 	RootLocation = "location"
 	RootProject  = "project"
 	RootConfig   = "config"
+
+	// outside is what absolute paths that leave the location are below.
+	outside = "outside"
 )
 
 // MaxReadBytes is the most one fs.read answers.
 const MaxReadBytes = 1 << 20
 
-const actionRead = "read"
-
-// Files are the roots one plugin may reach.
-type Files struct {
-	// Granted roots: location, project, config.
-	Granted map[string]bool
-	// Config is the operator's configuration folder.
-	Config string
-	// Private folders are Plinth's own; they are never reachable.
-	Private []string
-}
-
-// opened is a file that a guest named, in an open handle.
-type opened struct {
-	*fsys.File
-	root     string
+// folder is a granted root of one call.
+type folder struct {
+	roots    *fsys.Roots
+	name     string // of the root
+	path     string // of the folder; absolute
 	location session.Location
 }
 
-func (f *Files) open(location session.Location, name abi.Path) (opened, error) {
+// folder finds the root that a path is below. An absolute path that is not in the
+// location is below the root outside, for which permission is asked.
+func (o *operations) folder(name abi.Path, access Access) (folder, error) {
 	root := name.Root
 	if root == "" {
 		root = RootLocation
 	}
-	if f == nil || !f.Granted[root] {
-		return opened{}, &abi.Error{Kind: abi.KindDenied, Message: fmt.Sprintf(
-			"this plugin has no grant for the root %q; its manifest must ask for it with [[request.fs]]", clip(root))}
+	grant := grantRead
+	if access == AccessWrite {
+		grant = grantWrite
 	}
-	folder := map[string]string{RootLocation: location.Directory, RootProject: location.Root, RootConfig: f.Config}[root]
-	roots, err := fsys.New(map[string]string{root: folder}, f.Private)
-	if err != nil {
-		return opened{}, err
+	if granted, ok := o.reach.Roots[root]; !ok || access == AccessWrite && granted != AccessWrite {
+		return folder{}, noGrant(fmt.Sprintf("the root %q", clip(root)), grant)
 	}
-	file, err := roots.Open(root, name.Path)
-	if err != nil {
-		return opened{}, fileError(err)
+	folders := map[string]string{RootLocation: o.location.Directory, RootProject: o.location.Root, RootConfig: o.reach.Config}
+	if _, ok := folders[root]; !ok {
+		return folder{}, refuse(abi.KindInvalidInput, "there is no root %q; there are location, project and config", clip(root))
 	}
-	return opened{File: file, root: root, location: location}, nil
+	if root == RootLocation && filepath.IsAbs(name.Path) && !within(name.Path, o.location.Directory) {
+		root = outside
+		folders[outside] = "/"
+	}
+	roots, err := fsys.New(map[string]string{root: folders[root]}, o.reach.Private)
+	return folder{roots: roots, name: root, path: folders[root], location: o.location}, err
 }
 
-// resource is what permission is asked on for an identity below the file's root:
-// the path as seen from the session's directory, or "config:" and the path below
-// the configuration folder.
-func (o opened) resource(identity string) string {
-	switch o.root {
+// within compares texts: a path that only looks as if it were outside is asked for.
+func within(name, folder string) bool {
+	name = path.Clean(name)
+	return name == folder || strings.HasPrefix(name, strings.TrimSuffix(folder, "/")+"/")
+}
+
+// resource is what permission is asked on for an identity below the root: the path
+// as seen from the session's directory, the absolute path of what is outside, or
+// "config:" and the path below the configuration folder.
+func (f folder) resource(identity string) string {
+	switch f.name {
 	case RootConfig:
 		return "config:" + identity
+	case outside:
+		absolute := path.Join("/", identity)
+		if relative, ok := strings.CutPrefix(absolute, f.location.Directory+"/"); ok {
+			return relative
+		}
+		return absolute
 	case RootProject:
-		relative, err := filepath.Rel(o.location.Directory, filepath.Join(o.location.Root, filepath.FromSlash(identity)))
+		relative, err := filepath.Rel(f.location.Directory, filepath.Join(f.location.Root, filepath.FromSlash(identity)))
 		if err == nil {
 			return filepath.ToSlash(relative)
 		}
@@ -79,22 +89,78 @@ func (o opened) resource(identity string) string {
 	return identity
 }
 
-func fileError(err error) error {
-	if failed, ok := errors.AsType[*fsys.Error](err); ok {
-		return &abi.Error{Kind: abi.Kind(failed.Kind), Message: failed.Error()}
+func (f folder) resources(identities []string) []string {
+	resources := make([]string, len(identities))
+	for i, identity := range identities {
+		resources[i] = f.resource(identity)
 	}
-	return err
+	return resources
+}
+
+// leave asks for the folders outside of the location that identities are in.
+func (o *operations) leave(ctx context.Context, f folder, directory bool, identities ...string) error {
+	if f.name != outside {
+		return nil
+	}
+	var folders []string
+	for _, identity := range identities {
+		place := path.Join("/", identity)
+		if within(place, o.location.Directory) {
+			continue // it came back by a link
+		}
+		if !directory {
+			place = path.Dir(place)
+		}
+		folders = append(folders, path.Join(place, "*"))
+	}
+	return o.external(ctx, folders)
+}
+
+// external asks for folders outside of the location, each written as "/folder/*".
+func (o *operations) external(ctx context.Context, folders []string) error {
+	if len(folders) == 0 {
+		return nil
+	}
+	var save []string
+	for _, folder := range folders {
+		if session.Savable(path.Dir(folder)) != nil {
+			save = append(save, folder)
+		}
+	}
+	return o.asked.authorise(ctx, actionExternal, folders, save)
+}
+
+// opened is a file that a guest named, in an open handle.
+type opened struct {
+	*fsys.File
+	folder
+}
+
+func (o *operations) open(ctx context.Context, name abi.Path) (opened, error) {
+	found, err := o.folder(name, AccessRead)
+	if err != nil {
+		return opened{}, err
+	}
+	file, err := found.roots.Open(found.name, name.Path)
+	if err != nil {
+		return opened{}, fileError(err)
+	}
+	if err := o.leave(ctx, found, file.Info().Directory, file.Identity()); err != nil {
+		file.Close()
+		return opened{}, err
+	}
+	return opened{File: file, folder: found}, nil
 }
 
 // opened opens first, then asks on what was opened, then lets use have the same
 // handle.
 func (o *operations) opened(ctx context.Context, name abi.Path, use func(file opened) (any, []byte, error)) (any, []byte, error) {
-	file, err := o.files.open(o.location, name)
+	file, err := o.open(ctx, name)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer file.Close()
-	if err := o.asked.authorise(ctx, actionRead, file.resource(file.Identity())); err != nil {
+	if err := o.authorise(ctx, actionRead, file.resource(file.Identity())); err != nil {
 		return nil, nil, err
 	}
 	return use(file)
@@ -102,8 +168,8 @@ func (o *operations) opened(ctx context.Context, name abi.Path, use func(file op
 
 // stat tells of a file without its content. It asks nothing: that a file is there
 // is no secret inside a granted root, and a tool must know before it asks.
-func (o *operations) stat(ctx context.Context, request abi.FSStat) (any, []byte, error) {
-	file, err := o.files.open(o.location, request.Path)
+func (o *operations) stat(ctx context.Context, request abi.FSStat, _ []byte) (any, []byte, error) {
+	file, err := o.open(ctx, request.Path)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -120,17 +186,17 @@ func (o *operations) stat(ctx context.Context, request abi.FSStat) (any, []byte,
 }
 
 // list leaves out what reading would refuse. A link is judged by what it leads to.
-func (o *operations) list(ctx context.Context, request abi.FSList) (any, []byte, error) {
+func (o *operations) list(ctx context.Context, request abi.FSList, _ []byte) (any, []byte, error) {
 	return o.opened(ctx, request.Path, func(file opened) (any, []byte, error) {
 		entries, next, err := file.List(ctx, request.Offset, request.Limit)
 		if err != nil {
 			return nil, nil, fileError(err)
 		}
-		resources := make([]string, len(entries))
+		identities := make([]string, len(entries))
 		for i, entry := range entries {
-			resources[i] = file.resource(entry.Path)
+			identities[i] = entry.Path
 		}
-		effects, err := o.asked.effects(ctx, actionRead, resources)
+		effects, err := o.asked.effects(ctx, actionRead, file.resources(identities))
 		if err != nil {
 			return nil, nil, err
 		}
@@ -144,15 +210,15 @@ func (o *operations) list(ctx context.Context, request abi.FSList) (any, []byte,
 	})
 }
 
-func (o *operations) read(ctx context.Context, request abi.FSRead) (any, []byte, error) {
+func (o *operations) read(ctx context.Context, request abi.FSRead, _ []byte) (any, []byte, error) {
 	length := request.Length
 	switch {
 	case length < 0 || request.Offset < 0:
-		return nil, nil, &abi.Error{Kind: abi.KindInvalidInput, Message: "offset and length must not be negative"}
+		return nil, nil, refuse(abi.KindInvalidInput, "offset and length must not be negative")
 	case length == 0:
 		length = MaxReadBytes
 	case length > MaxReadBytes:
-		return nil, nil, &abi.Error{Kind: abi.KindLimit, Message: fmt.Sprintf("length is %d, one fs.read answers at most %d bytes", length, MaxReadBytes)}
+		return nil, nil, refuse(abi.KindLimit, "length is %d, one fs.read answers at most %d bytes", length, MaxReadBytes)
 	}
 	return o.opened(ctx, request.Path, func(file opened) (any, []byte, error) {
 		rest := length
@@ -168,6 +234,17 @@ func (o *operations) read(ctx context.Context, request abi.FSRead) (any, []byte,
 		n = min(n, int(length))
 		return abi.FSReadOK{Info: wireInfo(file.Info()), Data: abi.Bytes{Length: n}, EOF: end}, data[:n], nil
 	})
+}
+
+func fileError(err error) error {
+	if failed, ok := errors.AsType[*fsys.Error](err); ok {
+		return wireFileError(failed)
+	}
+	return err
+}
+
+func wireFileError(failed *fsys.Error) *abi.Error {
+	return &abi.Error{Kind: abi.Kind(failed.Kind), Message: failed.Error()}
 }
 
 func wireInfo(info fsys.Info) abi.FileInfo {

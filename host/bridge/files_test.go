@@ -12,6 +12,7 @@ import (
 
 	abi "github.com/plinthhost/plinth/abi/v1"
 	"github.com/plinthhost/plinth/host/bridge/bridgetest"
+	"github.com/plinthhost/plinth/host/fsys"
 	"github.com/plinthhost/plinth/session"
 )
 
@@ -19,7 +20,7 @@ import (
 // folder and a private one.
 type project struct {
 	location session.Location
-	files    *Files
+	reach    *Reach
 }
 
 func newProject(t *testing.T) project {
@@ -51,8 +52,11 @@ func newProject(t *testing.T) project {
 	}
 	return project{
 		location: session.Location{Directory: filepath.Join(base, "root", "work"), Root: filepath.Join(base, "root")},
-		files: &Files{Granted: map[string]bool{RootLocation: true, RootProject: true, RootConfig: true},
-			Config: filepath.Join(base, "config"), Private: []string{filepath.Join(base, "root", "work", "private")}},
+		reach: &Reach{
+			Services: &Services{Config: filepath.Join(base, "config"), Private: []string{filepath.Join(base, "root", "work", "private")},
+				Writer: &fsys.Writer{}, Clock: clock{}, Rules: &ruled{rules: rules()}},
+			Grants: Grants{Roots: map[string]Access{RootLocation: AccessRead, RootProject: AccessRead, RootConfig: AccessRead}},
+		},
 	}
 }
 
@@ -72,7 +76,7 @@ func (p project) operation(t *testing.T, host *toolHost, name, request string) s
 	t.Helper()
 	guest := bridgetest.NewAsking().Asks(abi.ExportTool, name, request, `{"ok":{"structured":`, `}}`)
 	plugin, _ := loadGuest(t, guest, abi.ExportTool)
-	output, err := execute(t, newTool(t, plugin, session.ToolDefinition{}, p.files), session.ToolCall{Location: p.location, Host: host})
+	output, err := execute(t, newTool(t, plugin, session.ToolDefinition{}, p.reach), session.ToolCall{Location: p.location, Host: host})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,12 +210,12 @@ func TestAPatternIsNotSaved(t *testing.T) {
 // A grant of one root needs no other: the configuration folder may not exist.
 func TestOneRootNeedsNoOther(t *testing.T) {
 	p := newProject(t)
-	p.files.Config = ""
+	p.reach.Config = ""
 	want := `{"ok":{"kind":"file","name":"a.txt","path":"a.txt","size":5}}`
 	if got := withoutTime(t, p.operation(t, &toolHost{rules: rules()}, "fs.stat", `{"path":"a.txt"}`)); got != want {
 		t.Error(got)
 	}
-	p.files = nil
+	p.reach.Roots = nil
 	want = denied(`this plugin has no grant for the root "location"; its manifest must ask for it with [[request.fs]]`)
 	if got := p.operation(t, &toolHost{rules: rules()}, "fs.stat", `{"path":"a.txt"}`); got != want {
 		t.Error(got)
@@ -221,7 +225,7 @@ func TestOneRootNeedsNoOther(t *testing.T) {
 // The bytes themselves arrive: the committed core/files reads a file.
 func TestFilesReachTheGuest(t *testing.T) {
 	p := newProject(t)
-	tool := newTool(t, loadBuiltin(t, "core/files", abi.ExportTool), session.ToolDefinition{}, p.files)
+	tool := newTool(t, loadBuiltin(t, "core/files", abi.ExportTool), session.ToolDefinition{}, p.reach)
 	tool.name = "read"
 	host := &toolHost{rules: rules()}
 	for input, want := range map[string]string{

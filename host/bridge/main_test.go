@@ -139,13 +139,16 @@ func (h *toolHost) Progress(text string) { h.shown(text) }
 // anything is a schema that takes every object.
 const anything = `{"type":"object"}`
 
-func newTool(t testing.TB, plugin *Plugin, definition session.ToolDefinition, files *Files) *Tool {
+func newTool(t testing.TB, plugin *Plugin, definition session.ToolDefinition, reach *Reach) *Tool {
 	t.Helper()
 	definition.Name = "probe"
 	if definition.Input == nil {
 		definition.Input = []byte(anything)
 	}
-	tool, err := NewTool(plugin, definition, files, clock{})
+	if reach == nil {
+		reach = &Reach{Services: &Services{Clock: clock{}}}
+	}
+	tool, err := NewTool(plugin, definition, reach)
 	if err != nil {
 		t.Fatal(err)
 	}

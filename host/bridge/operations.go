@@ -1,39 +1,35 @@
 package bridge
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 
 	abi "github.com/plinthhost/plinth/abi/v1"
 	"github.com/plinthhost/plinth/session"
 )
 
-// Offered lists the operations of this version, ascending.
-func Offered() []string {
-	return []string{abi.OpFSList, abi.OpFSRead, abi.OpFSStat, abi.OpLog, abi.OpProgress}
-}
-
-// authority decides on an action of one call.
-type authority interface {
-	authorise(ctx context.Context, action, resource string) error
-	effects(ctx context.Context, action string, resources []string) ([]session.Effect, error)
-}
-
-// operations carries out what one call asks of the host.
+// operations carries out what one call asks of the host. Its operations may run
+// side by side.
 type operations struct {
-	files    *Files
+	plugin   *Plugin
+	reach    *Reach
+	session  abi.Session
 	location session.Location
 	asked    authority
-	log      func(level, line string)
-	progress func(text string) // nil where there is nobody to show it to
+	progress func(text string) // nil for a context source
+	host     session.ToolHost  // nil for a context source
+	blobs    blobSet
+	made     atomic.Int64 // operations so far
 }
 
 // Call answers one operation. It never fails but in its answer.
 func (o *operations) Call(ctx context.Context, operation string, request []byte) []byte {
-	body, raw, err := o.dispatch(ctx, operation, request)
+	body, raw, err := o.perform(ctx, operation, request)
 	if err != nil {
 		return errorAnswer(err)
 	}
@@ -44,51 +40,66 @@ func (o *operations) Call(ctx context.Context, operation string, request []byte)
 	return abi.EncodeMessage(encoded, raw)
 }
 
-func (o *operations) dispatch(ctx context.Context, operation string, request []byte) (body any, raw []byte, err error) {
-	switch operation {
-	case abi.OpLog:
-		return perform(request, o.logLine)
-	case abi.OpProgress:
-		return perform(request, o.showProgress)
-	case abi.OpFSStat:
-		return perform(request, func(r abi.FSStat) (any, []byte, error) { return o.stat(ctx, r) })
-	case abi.OpFSList:
-		return perform(request, func(r abi.FSList) (any, []byte, error) { return o.list(ctx, r) })
-	case abi.OpFSRead:
-		return perform(request, func(r abi.FSRead) (any, []byte, error) { return o.read(ctx, r) })
+// perform carries out an operation that this version has and the call may use.
+func (o *operations) perform(ctx context.Context, name string, request []byte) (body any, raw []byte, err error) {
+	operation, ok := o.reach.operation(name)
+	switch {
+	case !ok:
+		return nil, nil, refuse(abi.KindUnavailable, "this host has no operation %q", clip(name))
+	case operation.Tools && o.host == nil:
+		return nil, nil, refuse(abi.KindUnavailable, "%s is for tools", name)
 	}
-	return nil, nil, &abi.Error{Kind: abi.KindUnavailable, Message: fmt.Sprintf("this host has no operation %q", clip(operation))}
+	if most := o.plugin.operations(); o.made.Add(1) > most {
+		return nil, nil, refuse(abi.KindLimit, "the call has made %d operations, which is the limit; raise limits.operations", most)
+	}
+	body, raw, err = operation.run(ctx, o, request)
+	o.plugin.Counts.add(name, err)
+	return body, raw, err
 }
 
-// perform decodes a request strictly and carries it out.
-func perform[R any](message []byte, run func(R) (any, []byte, error)) (any, []byte, error) {
-	encoded, _, err := abi.DecodeMessage(message)
+// decodeRequest decodes a request strictly, and answers its raw bytes.
+func decodeRequest[R any](message []byte) (request R, raw []byte, err error) {
+	encoded, raw, err := abi.DecodeMessage(message)
 	if err != nil {
-		return nil, nil, &abi.Error{Kind: abi.KindInvalidInput, Message: err.Error()}
+		return request, nil, refuse(abi.KindInvalidInput, "%v", err)
 	}
-	var request R
-	decoder := json.NewDecoder(strings.NewReader(string(encoded)))
+	decoder := json.NewDecoder(bytes.NewReader(encoded))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&request); err != nil {
-		return nil, nil, &abi.Error{Kind: abi.KindInvalidInput, Message: "the request cannot be read: " + err.Error()}
+		return request, nil, refuse(abi.KindInvalidInput, "the request cannot be read: %v", err)
 	}
-	return run(request)
+	if _, err := decoder.Token(); err == nil {
+		return request, nil, refuse(abi.KindInvalidInput, "the request has something behind its end")
+	}
+	return request, raw, nil
 }
 
-func (o *operations) logLine(request abi.Log) (any, []byte, error) {
+// content answers the bytes that a request refers to, or its text.
+func content(data *abi.Bytes, text string, raw []byte) ([]byte, error) {
+	if data == nil {
+		return []byte(text), nil
+	}
+	if text != "" {
+		return nil, refuse(abi.KindInvalidInput, "give either bytes or text")
+	}
+	found, err := data.Of(raw)
+	if err != nil {
+		return nil, refuse(abi.KindInvalidInput, "%v", err)
+	}
+	return found, nil
+}
+
+func (o *operations) logLine(_ context.Context, request abi.Log, _ []byte) (any, []byte, error) {
 	switch request.Level {
 	case "debug", "info", "warn", "error":
 	default:
-		return nil, nil, &abi.Error{Kind: abi.KindInvalidInput, Message: fmt.Sprintf("level is %q; it must be debug, info, warn or error", clip(request.Level))}
+		return nil, nil, refuse(abi.KindInvalidInput, "level is %q; it must be debug, info, warn or error", clip(request.Level))
 	}
-	o.log(request.Level, clean(request.Message))
+	o.plugin.Log(request.Level, clean(request.Message))
 	return abi.None{}, nil, nil
 }
 
-func (o *operations) showProgress(request abi.Progress) (any, []byte, error) {
-	if o.progress == nil {
-		return nil, nil, &abi.Error{Kind: abi.KindUnavailable, Message: "progress is for tools"}
-	}
+func (o *operations) showProgress(_ context.Context, request abi.Progress, _ []byte) (any, []byte, error) {
 	o.progress(clean(request.Text))
 	return abi.None{}, nil, nil
 }
@@ -109,30 +120,34 @@ func clean(text string) string {
 			return -1
 		}
 		return r
-	}, strings.ToValidUTF8(text, "�"))
+	}, strings.ToValidUTF8(text, "\uFFFD"))
 }
 
 // clip shortens a name that a guest chose.
 func clip(text string) string { return clipTo(text, 64) }
 
-// errorAnswer puts an error into the closed set of kinds.
+// errorAnswer encodes an error as an answer.
 func errorAnswer(err error) []byte {
-	var told *abi.Error
-	var denied *session.DeniedError
-	switch {
-	case errors.As(err, &told):
-	case errors.As(err, &denied):
-		told = &abi.Error{Kind: abi.KindDenied, Message: denied.Error()}
-	case errors.Is(err, context.DeadlineExceeded):
-		told = &abi.Error{Kind: abi.KindTimeout, Message: "the call's deadline passed"}
-	case errors.Is(err, context.Canceled), errors.Is(err, session.ErrInterrupted), errors.Is(err, session.ErrShutdown):
-		told = &abi.Error{Kind: abi.KindCancelled, Message: "the call was cancelled"}
-	default:
-		told = &abi.Error{Kind: abi.KindFailed, Message: err.Error()}
-	}
-	encoded, err := json.Marshal(map[string]any{"error": told})
+	encoded, err := json.Marshal(map[string]any{"error": wireError(err)})
 	if err != nil {
 		encoded = []byte(`{"error":{"kind":"failed","message":"the error cannot be encoded"}}`)
 	}
 	return abi.EncodeMessage(encoded, nil)
+}
+
+// wireError puts an error into the closed set of kinds.
+func wireError(err error) *abi.Error {
+	var told *abi.Error
+	var denied *session.DeniedError
+	switch {
+	case errors.As(err, &told):
+		return told
+	case errors.As(err, &denied):
+		return refuse(abi.KindDenied, "%v", denied)
+	case errors.Is(err, context.DeadlineExceeded):
+		return refuse(abi.KindTimeout, "the call's deadline passed")
+	case errors.Is(err, context.Canceled), errors.Is(err, session.ErrInterrupted), errors.Is(err, session.ErrShutdown):
+		return refuse(abi.KindCancelled, "the call was cancelled")
+	}
+	return refuse(abi.KindFailed, "%v", err)
 }

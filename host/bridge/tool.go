@@ -7,7 +7,6 @@ import (
 	"time"
 
 	abi "github.com/plinthhost/plinth/abi/v1"
-	"github.com/plinthhost/plinth/host/wasm"
 	"github.com/plinthhost/plinth/session"
 )
 
@@ -21,14 +20,13 @@ type Tool struct {
 	definition session.ToolDefinition
 	input      *Schema
 	answer     *Schema // of the structured output; nil: anything
-	files      *Files
-	clock      session.Clock
+	reach      *Reach
 }
 
-// NewTool makes a tool of the plugin and compiles its schemas. Files are what its
-// file operations reach.
-func NewTool(plugin *Plugin, definition session.ToolDefinition, files *Files, clock session.Clock) (*Tool, error) {
-	t := &Tool{plugin: plugin, name: definition.Name, definition: definition, files: files, clock: clock}
+// NewTool makes a tool of the plugin and compiles its schemas. Reach is what its
+// operations get at.
+func NewTool(plugin *Plugin, definition session.ToolDefinition, reach *Reach) (*Tool, error) {
+	t := &Tool{plugin: plugin, name: definition.Name, definition: definition, reach: reach}
 	var err error
 	if t.input, err = CompileSchema(definition.Input); err != nil {
 		return nil, fmt.Errorf("tool %s: the schema of its input: %w", t.name, err)
@@ -57,18 +55,19 @@ func (t *Tool) Execute(ctx context.Context, call session.ToolCall) (session.Tool
 		timeout = DefaultToolTimeout
 	}
 	host := &operations{
-		files: t.files, location: call.Location, asked: toolAuthority{call.Host}, log: t.plugin.Log, progress: call.Host.Progress,
+		plugin: t.plugin, reach: t.reach, session: abi.Session{ID: call.Session, Agent: call.Agent}, location: call.Location,
+		asked: &toolAuthority{host: call.Host}, progress: call.Host.Progress, host: call.Host,
 	}
 	output, raw, err := invoke[abi.ToolExecute, abi.ToolOutput](ctx, t.plugin, abi.ExportTool, abi.ToolExecute{
 		Tool: t.name, Input: call.Input,
 		Call:     abi.ToolCall{ID: call.ID, Message: call.Message},
-		Session:  abi.Session{ID: call.Session, Agent: call.Agent},
-		Location: wireLocation(call.Location, t.clock.Now()),
+		Session:  host.session,
+		Location: wireLocation(call.Location, t.reach.Clock.Now()),
 	}, Call{Deadline: timeout, Session: call.Session, Operations: host})
 	if err != nil {
 		return session.ToolOutput{}, t.failure(err, timeout)
 	}
-	return t.output(output, raw)
+	return t.output(ctx, host, output, raw)
 }
 
 func (t *Tool) failure(err error, timeout time.Duration) error {
@@ -89,21 +88,15 @@ func (t *Tool) failure(err error, timeout time.Duration) error {
 	return toolError(fault.Kind, "The tool %s broke and gave no answer (%s); the host's log has the reason", t.name, fault.Kind)
 }
 
-// output holds the guest's answer to the contract. Files need blobs, which this
-// version does not pass on.
-func (t *Tool) output(output abi.ToolOutput, raw []byte) (session.ToolOutput, error) {
+// output holds the guest's answer to the contract, and keeps the files in it.
+func (t *Tool) output(ctx context.Context, host *operations, output abi.ToolOutput, raw []byte) (session.ToolOutput, error) {
 	result := session.ToolOutput{Structured: output.Structured, Title: output.Title, Metadata: output.Metadata}
-	for i, content := range output.Content {
-		if content.Data != nil {
-			if _, err := content.Data.Of(raw); err != nil {
-				return session.ToolOutput{}, toolError(abi.KindFailed, "The tool %s gave an answer that cannot be read: content %d: %v", t.name, i, err)
-			}
+	for i, part := range output.Content {
+		content, err := host.toolContent(ctx, part, raw)
+		if err != nil {
+			return session.ToolOutput{}, toolError(abi.KindFailed, "The tool %s gave an answer that cannot be read: content %d: %v", t.name, i, err)
 		}
-		if content.Type != "text" {
-			return session.ToolOutput{}, toolError(abi.KindFailed,
-				"The tool %s answered content of the type %q; this version passes on text only", t.name, clip(content.Type))
-		}
-		result.Content = append(result.Content, session.ToolContent{Type: "text", Text: content.Text})
+		result.Content = append(result.Content, content)
 	}
 	if t.answer == nil {
 		return result, nil
@@ -119,24 +112,4 @@ func (t *Tool) output(output abi.ToolOutput, raw []byte) (session.ToolOutput, er
 
 func toolError(kind abi.Kind, format string, args ...any) *session.ToolError {
 	return &session.ToolError{Kind: string(kind), Message: fmt.Sprintf(format, args...)}
-}
-
-// toolAuthority asks through the call: the rules decide, and where they say so a
-// person, for whom the guest makes room.
-type toolAuthority struct{ host session.ToolHost }
-
-func (a toolAuthority) authorise(ctx context.Context, action, resource string) error {
-	request := session.PermissionRequest{Action: action, Resources: []string{resource}, Save: session.Savable(resource)}
-	effects, err := a.host.Effects(ctx, action, request.Resources)
-	if err != nil {
-		return err
-	}
-	if effects[0] != session.Ask {
-		return a.host.Authorise(ctx, request)
-	}
-	return wasm.Wait(ctx, func(ctx context.Context) error { return a.host.Authorise(ctx, request) })
-}
-
-func (a toolAuthority) effects(ctx context.Context, action string, resources []string) ([]session.Effect, error) {
-	return a.host.Effects(ctx, action, resources)
 }

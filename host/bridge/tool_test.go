@@ -210,7 +210,7 @@ func TestAToolNeedsValidSchemas(t *testing.T) {
 		if test.output != "" {
 			definition.Output = []byte(test.output)
 		}
-		if _, err := NewTool(plugin, definition, nil, clock{}); err == nil || !strings.HasPrefix(err.Error(), test.want) {
+		if _, err := NewTool(plugin, definition, &Reach{}); err == nil || !strings.HasPrefix(err.Error(), test.want) {
 			t.Errorf("got %v, want %s", err, test.want)
 		}
 	}

@@ -116,22 +116,6 @@ func (c *checker) schema(path, owner string, text *string) error {
 	return nil
 }
 
-func (c *checker) requests(m *abi.Manifest) error {
-	for i, request := range m.Request.FS {
-		at := fmt.Sprintf("request.fs[%d].", i)
-		if !slices.Contains([]string{bridge.RootLocation, bridge.RootProject, bridge.RootConfig}, request.Root) {
-			return c.fail(at+"root", "%q is not available in this version; there are location, project and config", request.Root)
-		}
-		if request.Access != "read" {
-			return c.fail(at+"access", "%q is not available in this version; use read", request.Access)
-		}
-		if strings.TrimSpace(request.Reason) == "" {
-			return c.fail(at+"reason", "it is missing; the operator decides by it")
-		}
-	}
-	return nil
-}
-
 func (c *checker) limits(m *abi.Manifest) error {
 	for _, limit := range limits() {
 		if value := *limit.of(&m.Limits); value < 0 || value > limit.most {

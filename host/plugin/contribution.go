@@ -3,28 +3,32 @@ package plugin
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"time"
 
 	abi "github.com/plinthhost/plinth/abi/v1"
 	"github.com/plinthhost/plinth/host/bridge"
-	"github.com/plinthhost/plinth/host/egress"
 	"github.com/plinthhost/plinth/registry"
 	"github.com/plinthhost/plinth/session"
 )
 
 // contributions binds what a manifest declares to the kernel's ports. The
 // connections it made are answered also beside an error.
-func (m *Manager) contributions(plugin *bridge.Plugin, manifest abi.Manifest) (all []registry.Contribution, connections []*egress.Client, err error) {
-	files := &bridge.Files{Granted: map[string]bool{}, Config: m.options.ConfigDir, Private: m.options.Private}
-	for _, request := range manifest.Request.FS {
-		files.Granted[request.Root] = true
+func (m *Manager) contributions(plugin *bridge.Plugin, manifest abi.Manifest) (all []registry.Contribution, connections []io.Closer, err error) {
+	grants, err := m.grants(manifest)
+	if grants.Fetcher != nil {
+		connections = append(connections, grants.Fetcher)
 	}
+	if err != nil {
+		return nil, connections, err
+	}
+	reach := &bridge.Reach{Services: m.options.Services, Grants: grants}
 	for _, declared := range manifest.Tools {
 		permission, err := toolPermission(declared)
 		if err != nil {
-			return nil, nil, err
+			return nil, connections, err
 		}
 		definition := session.ToolDefinition{
 			Name: declared.Name, Description: declared.Description, Input: json.RawMessage(declared.Input), Permission: permission,
@@ -33,9 +37,9 @@ func (m *Manager) contributions(plugin *bridge.Plugin, manifest abi.Manifest) (a
 		if declared.Output != "" {
 			definition.Output = json.RawMessage(declared.Output)
 		}
-		tool, err := bridge.NewTool(plugin, definition, files, m.options.Clock)
+		tool, err := bridge.NewTool(plugin, definition, reach)
 		if err != nil {
-			return nil, nil, err
+			return nil, connections, err
 		}
 		all = append(all, m.options.Kinds.Tools.Contribute(declared.Name, 0, tool))
 	}
@@ -44,7 +48,7 @@ func (m *Manager) contributions(plugin *bridge.Plugin, manifest abi.Manifest) (a
 		for i, source := range manifest.Contexts {
 			keys[i] = source.Key
 		}
-		source := bridge.NewContext(plugin, keys, files, m.options.Rules)
+		source := bridge.NewContext(plugin, keys, reach)
 		all = append(all, m.options.Kinds.Contexts.Contribute(manifest.ID, 0, source))
 	}
 	for _, declared := range manifest.Transforms {
@@ -53,8 +57,8 @@ func (m *Manager) contributions(plugin *bridge.Plugin, manifest abi.Manifest) (a
 		})
 		all = append(all, m.options.Kinds.Transforms.Contribute(qualified(manifest.ID, declared.Name), declared.Order, transform))
 	}
-	providers, connections, err := m.providers(plugin, manifest)
-	return append(all, providers...), connections, err
+	providers, opened, err := m.providers(plugin, manifest)
+	return append(all, providers...), append(connections, opened...), err
 }
 
 func parts(names []string) []session.RequestPart {
@@ -66,7 +70,7 @@ func parts(names []string) []session.RequestPart {
 }
 
 // providers joins the plugin's codecs with the operator's connections to them.
-func (m *Manager) providers(plugin *bridge.Plugin, manifest abi.Manifest) (all []registry.Contribution, connections []*egress.Client, err error) {
+func (m *Manager) providers(plugin *bridge.Plugin, manifest abi.Manifest) (all []registry.Contribution, connections []io.Closer, err error) {
 	for _, name := range slices.Sorted(maps.Keys(m.options.Providers)) {
 		connection := m.options.Providers[name]
 		if connection.Plugin != manifest.ID {

@@ -72,7 +72,7 @@ func newWorld(t *testing.T, options Options) world {
 	t.Helper()
 	w := world{kinds: session.NewKinds()}
 	w.registries = w.kinds.Registries()
-	options.Registries, options.Kinds, options.Clock = w.registries, w.kinds, clock{}
+	options.Registries, options.Kinds, options.Services = w.registries, w.kinds, &bridge.Services{Clock: clock{}}
 	if options.Logger == nil {
 		options.Logger = hclog.NewNullLogger()
 	}

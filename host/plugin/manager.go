@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/plinthhost/plinth/host/bridge"
 	"github.com/plinthhost/plinth/host/egress"
+	"github.com/plinthhost/plinth/host/secret"
 	"github.com/plinthhost/plinth/host/wasm"
 	"github.com/plinthhost/plinth/registry"
 	"github.com/plinthhost/plinth/session"
@@ -25,12 +27,16 @@ type Options struct {
 	Engine     EngineOptions
 	Registries *registry.Registries
 	Kinds      session.Kinds
-	Rules      bridge.Rules
-	Clock      session.Clock
-	// ConfigDir is the operator's configuration folder, the root "config".
-	ConfigDir string
-	// Private folders are Plinth's own; no guest reaches them.
-	Private   []string
+	// Services are what host operations work with.
+	Services *bridge.Services
+	// Network is what plugins' requests go through; nil for a direct connection.
+	Network *egress.Network
+	// Scrubber takes secrets out of what comes back; nil for none but a request's own.
+	Scrubber *secret.Scrubber
+	// Secret resolves a reference of the operator's; nil when there are none.
+	Secret func(ctx context.Context, reference string) (secret.Value, error)
+	// Rejected is told a secret that a server did not take; nil for nobody.
+	Rejected  func(reference string, value secret.Value)
 	Providers map[string]Connection
 	Settings  map[string]Settings
 	Logger    hclog.Logger
@@ -50,6 +56,8 @@ type Settings struct {
 	Disabled bool
 	Config   map[string]any
 	Limits   map[string]int64 // in place of the manifest's, by its names
+	// Secrets are references by the handles of the manifest's secret requests.
+	Secrets map[string]string
 }
 
 // State is where a plugin stands.
@@ -79,7 +87,7 @@ type Manager struct {
 
 	mu          sync.Mutex
 	status      []Status
-	connections []*egress.Client
+	connections []io.Closer
 }
 
 // NewManager makes a manager without plugins.
@@ -183,7 +191,7 @@ func (m *Manager) activate(ctx context.Context, candidate Candidate) (revision s
 		return revision, err
 	}
 	logger := m.options.Logger.Named(manifest.ID)
-	plugin := &bridge.Plugin{ID: manifest.ID, Revision: revision, Builtin: candidate.Builtin, Caller: bridge.NewCaller(module),
+	plugin := &bridge.Plugin{ID: manifest.ID, Revision: revision, Builtin: candidate.Builtin, Caller: bridge.NewCaller(module), Operations: int64(spec.Limits.Operations),
 		Log: func(level, line string) { logger.Log(hclog.LevelFromString(level), line) }}
 	contributions, connections, err := m.contributions(plugin, manifest)
 	if err == nil {

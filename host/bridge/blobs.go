@@ -1,0 +1,79 @@
+package bridge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"sync"
+
+	abi "github.com/plinthhost/plinth/abi/v1"
+	"github.com/plinthhost/plinth/session"
+)
+
+// blobSet is the blobs that a guest was given in one call. It may name no other:
+// a digest that it knows by another way opens nothing. The zero value is empty.
+type blobSet struct {
+	mu    sync.Mutex
+	known map[string]bool
+}
+
+func (b *blobSet) add(digest string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.known == nil {
+		b.known = map[string]bool{}
+	}
+	b.known[digest] = true
+}
+
+func (b *blobSet) has(digest string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.known[digest]
+}
+
+// keep stores a value and lets the guest name it.
+func (o *operations) keep(ctx context.Context, value []byte) (abi.Blob, error) {
+	digest, err := o.reach.Blobs.Put(ctx, value)
+	if err != nil {
+		return abi.Blob{}, fmt.Errorf("keep %d bytes: %w", len(value), err)
+	}
+	o.blobs.add(digest)
+	return abi.Blob{Digest: digest}, nil
+}
+
+// toolContent is one part of a tool's answer. A file comes as bytes of the answer, or
+// as a blob that the guest was given in this call.
+func (o *operations) toolContent(ctx context.Context, part abi.Content, raw []byte) (session.ToolContent, error) {
+	switch part.Type {
+	case "text":
+		return session.ToolContent{Type: "text", Text: part.Text}, nil
+	case "file":
+	default:
+		return session.ToolContent{}, fmt.Errorf("the type is %q; it must be text or file", clip(part.Type))
+	}
+	if !mimeForm.MatchString(part.Mime) {
+		return session.ToolContent{}, fmt.Errorf("mime is %q; it must be like image/png", clip(part.Mime))
+	}
+	content := session.ToolContent{Type: "file", Mime: part.Mime, Name: clean(part.Name)}
+	switch {
+	case (part.Data == nil) == (part.Blob == nil):
+		return session.ToolContent{}, errors.New("a file has either data or a blob")
+	case part.Blob != nil && !o.blobs.has(part.Blob.Digest):
+		return session.ToolContent{}, fmt.Errorf("the blob %q was not given in this call", clip(part.Blob.Digest))
+	case part.Blob != nil:
+		content.Blob = part.Blob.Digest
+		return content, nil
+	}
+	value, err := part.Data.Of(raw)
+	if err != nil {
+		return session.ToolContent{}, err
+	}
+	kept, err := o.keep(ctx, value)
+	content.Blob = kept.Digest
+	return content, err
+}
+
+// mimeForm is a type without parameters.
+var mimeForm = regexp.MustCompile(`^[a-z]+/[A-Za-z0-9][A-Za-z0-9.+-]{0,80}$`)

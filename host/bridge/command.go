@@ -1,0 +1,159 @@
+package bridge
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+	"time"
+
+	abi "github.com/plinthhost/plinth/abi/v1"
+	"github.com/plinthhost/plinth/host/process"
+	"github.com/plinthhost/plinth/host/shell"
+	"github.com/plinthhost/plinth/session"
+)
+
+// Limits of process.run.
+const (
+	MaxCommandBytes   = 64 << 10
+	MaxCommandTimeout = 10 * time.Minute
+	maxSavedOutput    = 10 << 20
+)
+
+// processRun runs a command line once every command in it is allowed. While it
+// runs, the guest makes room.
+func (o *operations) processRun(ctx context.Context, request abi.ProcessRun, _ []byte) (any, []byte, error) {
+	timeout := time.Duration(request.TimeoutMS) * time.Millisecond
+	switch {
+	case !o.reach.Process:
+		return nil, nil, noGrant("process", grantProcess)
+	case len(request.Command) > MaxCommandBytes:
+		return nil, nil, refuse(abi.KindLimit, "command has %d bytes; the most is %d", len(request.Command), MaxCommandBytes)
+	case request.TimeoutMS < 0 || timeout > MaxCommandTimeout:
+		return nil, nil, refuse(abi.KindInvalidInput, "timeout_ms is %d; it must be from 1 to %d, or 0", request.TimeoutMS, MaxCommandTimeout.Milliseconds())
+	}
+	directory, err := o.workingDirectory(ctx, request.Path)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := o.mayRun(ctx, request.Command, directory); err != nil {
+		return nil, nil, err
+	}
+	saved := []*bytes.Buffer{new(bytes.Buffer), new(bytes.Buffer)}
+	command := process.Command{
+		Line: request.Command, Directory: directory, Environment: request.Environment, Input: []byte(request.Input),
+		Timeout: timeout, Session: o.session.ID,
+		Output:   process.Capture{Apart: request.Apart, Save: saved[0], SaveLimit: maxSavedOutput},
+		Progress: func(p process.Progress) { o.progress(clean(p.Lines)) },
+	}
+	if request.Apart {
+		command.Output.SaveErrors = saved[1]
+	}
+	var result process.Result
+	err = wait(ctx, func(ctx context.Context) (err error) {
+		result, err = o.reach.Processes.Run(ctx, command)
+		return err
+	})
+	if err != nil {
+		return nil, nil, commandError(err)
+	}
+	if result.Stopped == process.Cancelled {
+		return nil, nil, fmt.Errorf("run the command: %w", session.ErrInterrupted)
+	}
+	return o.ran(ctx, request, result, saved)
+}
+
+func (o *operations) ran(ctx context.Context, request abi.ProcessRun, result process.Result, saved []*bytes.Buffer) (any, []byte, error) {
+	ran := abi.ProcessRan{ExitCode: result.ExitCode, Signal: result.Signal, Stopped: string(result.Stopped),
+		DurationMS: result.Duration.Milliseconds(), Background: result.Background}
+	var err error
+	if ran.Output, err = o.output(ctx, result.Output, saved[0].Bytes()); err != nil {
+		return nil, nil, err
+	}
+	if request.Apart {
+		if ran.Errors, err = o.output(ctx, result.Errors, saved[1].Bytes()); err != nil {
+			return nil, nil, err
+		}
+	}
+	return ran, nil, nil
+}
+
+// output keeps the whole of what is shown in part.
+func (o *operations) output(ctx context.Context, printed process.Output, whole []byte) (abi.ProcessOutput, error) {
+	output := abi.ProcessOutput{Head: printed.Head, Tail: printed.Tail, Omitted: printed.Omitted, Total: printed.Total}
+	if printed.Omitted == 0 {
+		return output, nil
+	}
+	blob, err := o.keep(ctx, whole)
+	output.Blob = &blob
+	return output, err
+}
+
+// workingDirectory opens a command's directory and answers its path.
+func (o *operations) workingDirectory(ctx context.Context, name abi.Path) (string, error) {
+	if name == (abi.Path{}) {
+		return o.location.Directory, nil
+	}
+	file, err := o.open(ctx, name)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	if !file.Info().Directory {
+		return "", refuse(abi.KindInvalidInput, "path: %q is no directory", clip(name.Path))
+	}
+	return filepath.Join(file.path, filepath.FromSlash(file.Identity())), nil
+}
+
+// mayRun asks for the folders that the line leads to outside of the project, and for
+// its commands. What cannot be known is asked for as it is written, and only once.
+func (o *operations) mayRun(ctx context.Context, text, directory string) error {
+	line := shell.Parse(text, shell.Options{Directory: directory, Home: o.reach.Home, Shell: o.reach.Processes.Shell()})
+	places, err := shell.Outside(line.Paths, o.location.Directory, o.location.Root)
+	if err != nil {
+		return fmt.Errorf("follow the paths of the command: %w", err)
+	}
+	var folders, once []string
+	for _, place := range places {
+		folders = append(folders, path.Join(path.Dir(place), "*"))
+	}
+	for _, unknown := range line.Unknown {
+		if unknown.Kind == shell.UnknownPath {
+			once = append(once, unknown.Text)
+		}
+	}
+	slices.Sort(folders)
+	if err := o.external(ctx, slices.Compact(folders)); err != nil {
+		return err
+	}
+	if len(once) > 0 {
+		if err := o.asked.authorise(ctx, actionExternal, once, nil); err != nil {
+			return err
+		}
+	}
+	resources, save := line.Resources(), line.Patterns()
+	if slices.ContainsFunc(line.Unknown, func(u shell.Unknown) bool { return u.Kind != shell.UnknownPath }) || len(resources) == 0 {
+		resources, save = append(resources, text), nil
+	}
+	return o.asked.authorise(ctx, actionBash, resources, save)
+}
+
+// commandError puts the reasons why nothing was run into the closed set.
+func commandError(err error) error {
+	failed, ok := errors.AsType[*process.Error](err)
+	if !ok {
+		return err
+	}
+	kinds := map[process.Kind]abi.Kind{
+		process.KindInvalid: abi.KindInvalidInput, process.KindDirectory: abi.KindNotFound, process.KindNotFound: abi.KindNotFound,
+		process.KindNotExecutable: abi.KindFailed, process.KindBusy: abi.KindLimit, process.KindClosed: abi.KindUnavailable,
+	}
+	kind, ok := kinds[failed.Kind]
+	if !ok {
+		kind = abi.KindFailed
+	}
+	return &abi.Error{Kind: kind, Message: failed.Error()}
+}

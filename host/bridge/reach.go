@@ -1,0 +1,71 @@
+package bridge
+
+import (
+	"sync"
+
+	"github.com/plinthhost/plinth/host/egress"
+	"github.com/plinthhost/plinth/host/fsys"
+	"github.com/plinthhost/plinth/host/process"
+	"github.com/plinthhost/plinth/session"
+	"github.com/plinthhost/plinth/store"
+)
+
+// Services are what the operations work with, shared by all plugins.
+type Services struct {
+	// Config is the operator's configuration folder.
+	Config string
+	// Private folders are Plinth's own; they are never reachable.
+	Private []string
+	// Home is the user's home folder, "" when there is none.
+	Home      string
+	Writer    *fsys.Writer
+	Processes *process.Runner
+	Store     *PluginStore
+	Blobs     store.Blobs
+	Clock     session.Clock
+	Rules     Rules
+
+	once   sync.Once
+	byName map[string]Operation
+}
+
+// operation finds one of the table.
+func (s *Services) operation(name string) (Operation, bool) {
+	s.once.Do(func() {
+		s.byName = map[string]Operation{}
+		for _, operation := range Table() {
+			s.byName[operation.Name] = operation
+		}
+	})
+	operation, ok := s.byName[name]
+	return operation, ok
+}
+
+// Grants are what one plugin may use; the zero value is nothing.
+type Grants struct {
+	// Roots are the roots it may reach: location, project, config.
+	Roots map[string]Access
+	// Fetcher makes its requests; nil for none. AnyURL: what is not granted may be
+	// asked for.
+	Fetcher *egress.Fetcher
+	AnyURL  bool
+	KV      bool
+	Process bool
+	// Session names the session operations.
+	Session map[string]bool
+}
+
+// Access is what may be done below a root.
+type Access string
+
+// The accesses. Whoever may write may read.
+const (
+	AccessRead  Access = "read"
+	AccessWrite Access = "write"
+)
+
+// Reach is what the calls of one plugin can get at.
+type Reach struct {
+	*Services
+	Grants
+}

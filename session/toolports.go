@@ -1,0 +1,88 @@
+package session
+
+import "context"
+
+// What a ToolHost may serve besides. A tool that asks for what its host does not
+// serve is told that it is unavailable.
+
+// Describer tells of the session.
+type Describer interface {
+	Describe(ctx context.Context) (Description, error)
+}
+
+// Description is what a tool may know of its session.
+type Description struct {
+	Title string
+	Model ModelRef
+}
+
+// Questioner puts questions to the person who follows the session, and waits.
+// *DeniedError when they were dismissed.
+type Questioner interface {
+	Question(ctx context.Context, questions []Question) (answers [][]string, err error)
+}
+
+// Question is a choice, a text, or both.
+type Question struct {
+	Header   string
+	Text     string
+	Options  []QuestionOption
+	Multiple bool
+	Custom   bool // the person may write an answer
+}
+
+// QuestionOption is an answer to choose.
+type QuestionOption struct {
+	Label       string
+	Description string
+}
+
+// TaskRunner runs a prompt in a child session and waits for its end, unless it is
+// to go on in the background.
+type TaskRunner interface {
+	RunTask(ctx context.Context, task Task) (TaskResult, error)
+}
+
+// Task is a prompt for a child session.
+type Task struct {
+	Description string
+	Prompt      string
+	Agent       string
+	Session     string // of an earlier task, to go on with
+	Background  bool
+}
+
+// TaskResult is how a task ended.
+type TaskResult struct {
+	Session string
+	Text    string // the last answer; "" in the background
+}
+
+// TodoKeeper keeps the session's list.
+type TodoKeeper interface {
+	Todos(ctx context.Context) ([]Todo, error)
+	SetTodos(ctx context.Context, todos []Todo) error
+}
+
+// Todo is an item of the list.
+type Todo struct {
+	ID       string
+	Content  string
+	Status   string // pending, in_progress, completed, cancelled
+	Priority string // high, medium, low
+}
+
+// SkillShelf answers the skills that the agent may use.
+type SkillShelf interface {
+	Skills(ctx context.Context) ([]Skill, error)
+	// Skill answers one; ErrNotFound when there is none of the name.
+	Skill(ctx context.Context, name string) (Skill, error)
+}
+
+// Skill is a text that tells an agent how to do something.
+type Skill struct {
+	Name        string
+	Description string
+	Text        string // with Skill only
+	Directory   string // where its other files are; "" for none
+}
