@@ -1,26 +1,24 @@
 package fsys
 
 import (
-	"errors"
-	"io/fs"
-	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
-var (
-	errBarred = errors.New("it is in a folder that belongs to Plinth itself")
-	errMoved  = errors.New("it was replaced while it was being opened; try again")
-)
+const barredText = "it is in a folder that belongs to Plinth itself"
 
 // barred are the folders that are never reachable, by place and by identity: the
 // place covers a root inside one of them, the identity every other name of it.
 type barred struct {
 	places []string
-	infos  []fs.FileInfo
+	ids    []fileID
 }
 
-// resolveBarred samples the folders as they are now.
+// resolveBarred looks at the folders as they are now: one that is made later must
+// be barred too.
 func resolveBarred(folders []string) barred {
 	var b barred
 	for _, folder := range folders {
@@ -28,8 +26,9 @@ func resolveBarred(folders []string) barred {
 		if canonical, err := filepath.EvalSymlinks(folder); err == nil && canonical != folder {
 			b.places = append(b.places, canonical)
 		}
-		if info, err := os.Stat(folder); err == nil {
-			b.infos = append(b.infos, info)
+		var stat unix.Stat_t
+		if again(func() error { return unix.Stat(folder, &stat) }) == nil {
+			b.ids = append(b.ids, idOf(&stat))
 		}
 	}
 	return b
@@ -37,14 +36,14 @@ func resolveBarred(folders []string) barred {
 
 // holds reports whether the file at the canonical absolute place lies in a
 // barred folder or is one.
-func (b barred) holds(place string, info fs.FileInfo) bool {
+func (b barred) holds(place string, id fileID) bool {
+	return b.covers(place) || slices.Contains(b.ids, id)
+}
+
+// covers reports whether a place is in a barred folder, whatever is there.
+func (b barred) covers(place string) bool {
 	for _, folder := range b.places {
 		if rest, ok := strings.CutPrefix(place, folder); ok && (rest == "" || rest[0] == '/') {
-			return true
-		}
-	}
-	for _, other := range b.infos {
-		if os.SameFile(info, other) {
 			return true
 		}
 	}

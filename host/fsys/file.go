@@ -3,15 +3,18 @@ package fsys
 import (
 	"errors"
 	"io"
-	"io/fs"
 	"os"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // File is an open regular file or directory. Its identity was settled when it
-// was opened and does not follow a later rename.
+// was opened and does not follow a later rename. It may be read, but not listed,
+// by several goroutines at once.
 type File struct {
 	handle *os.File
+	id     fileID
 	info   Info
 	path   string // as the caller wrote it
 	folder string // the root's canonical folder
@@ -31,10 +34,10 @@ type Info struct {
 	Modified  time.Time
 }
 
-func infoOf(identity, name string, info fs.FileInfo) Info {
-	i := Info{Path: identity, Name: name, Directory: info.IsDir(), Modified: info.ModTime()}
+func infoOf(identity, name string, stat *unix.Stat_t) Info {
+	i := Info{Path: identity, Name: name, Directory: kindOf(stat) == unix.S_IFDIR, Modified: time.Unix(stat.Mtim.Unix())}
 	if !i.Directory {
-		i.Size = info.Size()
+		i.Size = stat.Size
 	}
 	return i
 }

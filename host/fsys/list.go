@@ -4,13 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"unicode/utf8"
+
+	"golang.org/x/sys/unix"
 )
 
 const (
@@ -18,13 +20,11 @@ const (
 	MaxPage = 2000
 	// maxEntries bounds the directories that can be listed at all.
 	maxEntries = 100_000
-	// readBatch is how many entries are taken from the system at a time.
-	readBatch = 1024
 )
 
 // listed is a direct child before its page is known.
 type listed struct {
-	entry     fs.DirEntry
+	name      string
 	directory bool
 	target    *Info // what a link leads to
 }
@@ -56,7 +56,7 @@ func (f *File) List(ctx context.Context, offset, limit int) (page []Info, next i
 			}
 			return 1
 		}
-		return strings.Compare(a.entry.Name(), b.entry.Name())
+		return strings.Compare(a.name, b.name)
 	})
 	position := min(offset, len(entries))
 	end := min(position+limit, len(entries))
@@ -74,57 +74,54 @@ func (f *File) List(ctx context.Context, offset, limit int) (page []Info, next i
 }
 
 // children reads the whole directory, without what may not be seen.
-func (f *File) children(ctx context.Context) ([]listed, error) {
-	if _, err := f.handle.Seek(0, io.SeekStart); err != nil {
-		return nil, systemError(f.path, err)
-	}
-	var all []listed
-	for seen := 0; ; {
-		if err := ctx.Err(); err != nil {
-			return nil, fmt.Errorf("list %s: %w", quote(f.path), context.Cause(ctx))
+func (f *File) children(ctx context.Context) (all []listed, err error) {
+	seen := 0
+	err = f.directory().entries(func(batch []fs.DirEntry, _ bool) error {
+		if ctx.Err() != nil {
+			return fmt.Errorf("list %s: %w", quote(f.path), context.Cause(ctx))
 		}
-		entries, err := f.handle.ReadDir(readBatch)
-		seen += len(entries)
-		if seen > maxEntries {
-			return nil, &Error{Kind: KindLimit, Path: f.path, Text: fmt.Sprintf("the directory has more than %d entries", maxEntries)}
+		if seen += len(batch); seen > maxEntries {
+			return &Error{Kind: KindLimit, Path: f.path, Text: fmt.Sprintf("the directory has more than %d entries", maxEntries)}
 		}
-		for _, entry := range entries {
+		for _, entry := range batch {
 			if child, ok := f.child(entry); ok {
 				all = append(all, child)
 			}
 		}
-		if errors.Is(err, io.EOF) {
-			return all, nil
-		}
-		if err != nil {
-			return nil, systemError(f.path, err)
-		}
+		return nil
+	})
+	if _, system := errors.AsType[syscall.Errno](err); system {
+		err = systemError(f.path, err)
 	}
+	return all, err
 }
+
+func (f *File) directory() directory { return directory{f.handle, f.id} }
 
 // child reports whether entry may be seen, and what it is.
 func (f *File) child(entry fs.DirEntry) (listed, bool) {
-	if !utf8.ValidString(entry.Name()) {
+	name := entry.Name()
+	if !utf8.ValidString(name) || strings.HasPrefix(name, temporaryPrefix) {
 		return listed{}, false
 	}
 	switch entry.Type() {
 	case 0:
-		return listed{entry: entry}, true
+		return listed{name: name}, true
 	case fs.ModeDir:
-		info, err := entry.Info()
-		if err != nil || f.barred.holds(filepath.Join(f.folder, f.info.Path, entry.Name()), info) {
+		stat, err := f.directory().stat(name)
+		if err != nil || f.barred.holds(filepath.Join(f.folder, f.info.Path, name), idOf(stat)) {
 			return listed{}, false
 		}
-		return listed{entry: entry, directory: true}, true
+		return listed{name: name, directory: true}, true
 	case fs.ModeSymlink:
-		target, err := f.roots.Open(f.root, path.Join(f.info.Path, entry.Name()))
+		target, err := f.roots.Open(f.root, path.Join(f.info.Path, name))
 		if err != nil {
 			return listed{}, false
 		}
 		defer target.Close()
 		info := target.Info()
-		info.Name = entry.Name()
-		return listed{entry: entry, directory: info.Directory, target: &info}, true
+		info.Name = name
+		return listed{name: name, directory: info.Directory, target: &info}, true
 	}
 	return listed{}, false
 }
@@ -134,10 +131,10 @@ func (f *File) describe(child listed) (Info, bool) {
 	if child.target != nil {
 		return *child.target, true
 	}
-	info, err := child.entry.Info()
-	if err != nil || info.Mode().Type() != child.entry.Type() {
+	stat, err := f.directory().stat(child.name)
+	if err != nil {
 		return Info{}, false
 	}
-	name := child.entry.Name()
-	return infoOf(path.Join(f.info.Path, name), name, info), true
+	info := infoOf(path.Join(f.info.Path, child.name), child.name, stat)
+	return info, info.Directory == child.directory && (info.Directory || kindOf(stat) == unix.S_IFREG)
 }

@@ -2,7 +2,6 @@ package fsys
 
 import (
 	"io/fs"
-	"os"
 	"runtime"
 	"strings"
 	"unicode"
@@ -12,30 +11,30 @@ import (
 // storedName answers how the file that was found as name is written in its
 // directory. Where a file system takes several spellings for one file, a
 // permission rule must see one only.
-func storedName(dir *os.Root, name string, found fs.FileInfo) (string, error) {
+func storedName(dir directory, name string, found fileID) (string, error) {
 	if !severalSpellings(dir, name, found) {
 		return name, nil
 	}
-	handle, err := dir.Open(".")
-	if err != nil {
-		return "", err
-	}
-	defer handle.Close()
-	entries, err := handle.ReadDir(-1)
-	if err != nil {
-		return "", err
-	}
 	stored := ""
-	for _, entry := range entries {
-		if entry.Name() == name {
-			return name, nil
+	err := dir.entries(func(batch []fs.DirEntry, _ bool) error {
+		for _, entry := range batch {
+			switch {
+			case stored == name:
+				return nil
+			case entry.Name() == name:
+				stored = name
+				return nil
+			case stored != "" && !strings.EqualFold(entry.Name(), name):
+				continue
+			}
+			if stat, err := dir.stat(entry.Name()); err == nil && idOf(stat) == found {
+				stored = entry.Name()
+			}
 		}
-		if stored != "" && !strings.EqualFold(entry.Name(), name) {
-			continue
-		}
-		if info, err := entry.Info(); err == nil && os.SameFile(info, found) {
-			stored = entry.Name()
-		}
+		return nil
+	})
+	if err != nil {
+		return "", err
 	}
 	if stored == "" {
 		return "", errMoved
@@ -45,7 +44,7 @@ func storedName(dir *os.Root, name string, found fs.FileInfo) (string, error) {
 
 // severalSpellings reports whether name may be written otherwise for the same
 // file: the file answers in the other case, or the system folds Unicode forms.
-func severalSpellings(dir *os.Root, name string, found fs.FileInfo) bool {
+func severalSpellings(dir directory, name string, found fileID) bool {
 	if runtime.GOOS == "darwin" && !isASCII(name) {
 		return true
 	}
@@ -53,8 +52,8 @@ func severalSpellings(dir *os.Root, name string, found fs.FileInfo) bool {
 	if other == name {
 		return false
 	}
-	info, err := dir.Lstat(other)
-	return err == nil && os.SameFile(info, found)
+	stat, err := dir.stat(other)
+	return err == nil && idOf(stat) == found
 }
 
 func swapCase(r rune) rune {

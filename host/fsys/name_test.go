@@ -13,15 +13,16 @@ func TestStoredName(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(folder, "Secret.env"), []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	dir, err := os.OpenRoot(folder)
+	dir, err := openFolder(folder)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer dir.Close()
-	found, err := dir.Lstat("Secret.env")
+	defer dir.close()
+	stat, err := dir.stat("Secret.env")
 	if err != nil {
 		t.Fatal(err)
 	}
+	found := idOf(stat)
 	// sECRET.ENV answers in the other case, so the directory is asked.
 	for _, spelling := range []string{"Secret.env", "sECRET.ENV"} {
 		if stored, err := storedName(dir, spelling, found); stored != "Secret.env" || err != nil {

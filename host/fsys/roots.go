@@ -1,20 +1,44 @@
-// Package fsys opens files below a few named folders and nowhere else.
+// Package fsys opens, lists, searches and changes files below a few named folders and
+// nowhere else.
 //
-// A path is walked component by component from an open handle of its folder, so
-// the file that was checked is the file that is read: open first, look at its
-// identity, ask for permission on that identity, then use the same handle.
+// A path is walked component by component from an open handle of its folder, and no
+// component is ever opened through a link: links are read and walked in turn. So the
+// file that was checked is the file that is used, whatever is renamed meanwhile. What
+// permission is asked on is its identity: the path below the root as the file system
+// writes it, without links.
+//
+// One file: open first, ask on the identity, then use the same handle.
 //
 //	file, err := roots.Open("location", "docs/readme.md")
 //	...
 //	file.Identity() // "docs/readme.md", links resolved
 //
-// Only regular files and directories open. Plinth's own folders never do. A hard
-// link to a file elsewhere cannot be told from the file itself.
+// Many files: Glob finds names, Grep finds lines. A [Filter] says what the rules make
+// of the files of a folder before they are opened; what is denied or would have to be
+// asked is left out and counted. [Bounds] limit results, bytes and time; an end of the
+// context is an error.
+//
+//	found, err := roots.Grep(ctx, fsys.GrepQuery{
+//		Selection: fsys.Selection{Root: "location", Path: "src", Filter: rules},
+//		Pattern:   `func \w+\(`, Include: []string{"*.go"},
+//		Bounds:    fsys.Bounds{Limit: 100, Time: 5 * time.Second},
+//	})
+//
+// Changes: Commit prepares all of them, has one decision made on all identities, and
+// then makes them without interruption.
+//
+//	results, err := writer.Commit(ctx, roots, "location", []fsys.Change{
+//		{Op: fsys.OpWrite, Path: "a.go", Data: text, Expect: fsys.Digest(old)},
+//		{Op: fsys.OpRemove, Path: "b.go"},
+//	}, fsys.Permit{Rules: rules, Ask: ask})
+//
+// Only regular files and directories are used. Plinth's own folders never are, nor is
+// /proc. A hard link to a file elsewhere cannot be told from the file itself; it can be
+// read, and a write replaces the name and leaves the file elsewhere as it is.
 package fsys
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"unicode/utf8"
@@ -61,28 +85,16 @@ func New(folders map[string]string, deny []string) (*Roots, error) {
 // relative to the root, or absolute and inside it; "" is the root itself. Errors
 // are of type *Error. The caller closes the file.
 func (r *Roots) Open(name, path string) (*File, error) {
-	folder, ok := r.folders[name]
-	if !ok {
-		return nil, &Error{Kind: KindDenied, Path: path, Text: fmt.Sprintf("there is no root called %q here", name)}
-	}
-	if err := checkPath(path); err != nil {
+	w, err := r.walk(name, path)
+	if err != nil {
 		return nil, err
 	}
-	canonical, err := filepath.EvalSymlinks(folder)
-	if err != nil {
-		return nil, systemError(path, err)
-	}
-	top, err := os.OpenRoot(canonical)
-	if err != nil {
-		return nil, systemError(path, err)
-	}
-	w := &walk{
-		path: path, folder: folder, canonical: canonical,
-		barred: resolveBarred(r.deny),
-		dirs:   []*os.Root{top},
-	}
 	defer w.close()
-	file, err := w.open()
+	found, err := w.resolve(goal{})
+	if err != nil {
+		return nil, err
+	}
+	file, err := w.open(found)
 	if err != nil {
 		return nil, err
 	}

@@ -4,11 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"strings"
-	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // walk goes from a root's folder to one file, holding every directory on the
@@ -20,19 +20,47 @@ type walk struct {
 	canonical string // the same with links resolved
 	barred    barred
 
-	dirs  []*os.Root
+	dirs  []directory
 	names []string
 	links int
 }
 
-// open walks the whole path and opens what is there.
-func (w *walk) open() (*File, error) {
-	pending, err := w.start(w.path)
-	if err != nil {
+// walk begins at the root called name. The caller closes the walk.
+func (r *Roots) walk(name, path string) (*walk, error) {
+	folder, ok := r.folders[name]
+	if !ok {
+		return nil, &Error{Kind: KindDenied, Path: path, Text: fmt.Sprintf("there is no root called %q here", name)}
+	}
+	if err := checkPath(path); err != nil {
 		return nil, err
 	}
-	if err := w.checkBarred(); err != nil {
-		return nil, err
+	canonical, err := filepath.EvalSymlinks(folder)
+	if err != nil {
+		return nil, systemError(path, err)
+	}
+	top, err := openFolder(canonical)
+	if err != nil {
+		return nil, systemError(path, err)
+	}
+	w := &walk{path: path, folder: folder, canonical: canonical, barred: resolveBarred(r.deny), dirs: []directory{top}}
+	if w.barred.holds(canonical, top.id) {
+		w.close()
+		return nil, w.private()
+	}
+	return w, nil
+}
+
+// goal says what a path may lead to besides a file or directory that is there.
+type goal struct {
+	absent bool // nothing yet
+	own    bool // its last name must be the file's own, not a link's
+}
+
+// resolve walks the whole path.
+func (w *walk) resolve(goal goal) (end, error) {
+	pending, err := w.start(w.path)
+	if err != nil {
+		return end{}, err
 	}
 	for len(pending) > 0 {
 		name := pending[0]
@@ -42,29 +70,39 @@ func (w *walk) open() (*File, error) {
 		}
 		if name == ".." {
 			if err := w.up(); err != nil {
-				return nil, err
+				return end{}, err
 			}
 			continue
 		}
-		info, err := w.top().Lstat(name)
-		if err != nil {
-			return nil, systemError(w.path, err)
+		stat, err := w.top().stat(name)
+		if goal.absent && errors.Is(err, fs.ErrNotExist) {
+			return w.absent(append([]string{name}, pending...))
 		}
-		switch info.Mode().Type() {
-		case fs.ModeSymlink:
+		if err != nil {
+			return end{}, systemError(w.path, err)
+		}
+		switch kindOf(stat) {
+		case unix.S_IFLNK:
+			if goal.own && len(pending) == 0 {
+				return end{}, &Error{Kind: KindInvalid, Path: w.path, Text: "it is a symbolic link; name what it leads to"}
+			}
 			pending, err = w.follow(name, pending)
-		case fs.ModeDir:
-			err = w.down(name, info)
-		case 0:
-			return w.regular(name, info, pending)
+		case unix.S_IFDIR:
+			err = w.down(name, stat)
+		case unix.S_IFREG:
+			return w.regular(name, stat, pending)
 		default:
-			err = &Error{Kind: KindInvalid, Path: w.path, Text: "it is " + describe(info.Mode()) + "; only files and directories can be read"}
+			err = &Error{Kind: KindInvalid, Path: w.path, Text: "it is " + describe(stat) + "; only files and directories can be used"}
 		}
 		if err != nil {
-			return nil, err
+			return end{}, err
 		}
 	}
-	return w.directory()
+	stat, err := w.top().stat(".")
+	if err != nil {
+		return end{}, systemError(w.path, err)
+	}
+	return end{stat: stat}, nil
 }
 
 // start answers the components of a path from the root's folder. An absolute
@@ -85,44 +123,49 @@ func (w *walk) outside() error {
 	return &Error{Kind: KindDenied, Path: w.path, Text: fmt.Sprintf("it leads outside the folder %q", w.folder)}
 }
 
-func (w *walk) top() *os.Root { return w.dirs[len(w.dirs)-1] }
+func (w *walk) private() error {
+	return &Error{Kind: KindDenied, Path: w.path, Text: barredText}
+}
+
+func (w *walk) top() directory { return w.dirs[len(w.dirs)-1] }
 
 func (w *walk) up() error {
 	if len(w.names) == 0 {
 		return w.outside()
 	}
-	w.top().Close()
+	w.top().close()
 	w.dirs = w.dirs[:len(w.dirs)-1]
 	w.names = w.names[:len(w.names)-1]
 	return nil
 }
 
-// down enters the directory that info was sampled from. "/." makes the system
-// open name as a directory or not at all, so a pipe put in its place cannot
-// block; a link put there would be another file.
-func (w *walk) down(name string, info fs.FileInfo) error {
+// down enters the directory that stat describes.
+func (w *walk) down(name string, stat *unix.Stat_t) error {
 	if len(w.names) == maxDepth {
-		return &Error{Kind: KindInvalid, Path: w.path, Text: fmt.Sprintf("it is more than %d folders deep", maxDepth)}
+		return w.tooDeep()
 	}
-	stored, err := storedName(w.top(), name, info)
+	stored, err := storedName(w.top(), name, idOf(stat))
 	if err != nil {
 		return systemError(w.path, err)
 	}
-	dir, err := w.top().OpenRoot(name + "/.")
-	if err != nil {
-		return systemError(w.path, err)
+	if w.barred.holds(w.place(stored), idOf(stat)) {
+		return w.private()
 	}
-	opened, err := dir.Stat(".")
-	if err == nil && !os.SameFile(info, opened) {
+	dir, err := w.top().directory(stored)
+	if err == nil && dir.id != idOf(stat) {
+		dir.close()
 		err = errMoved
 	}
 	if err != nil {
-		dir.Close()
 		return systemError(w.path, err)
 	}
 	w.dirs = append(w.dirs, dir)
 	w.names = append(w.names, stored)
-	return w.checkBarred()
+	return nil
+}
+
+func (w *walk) tooDeep() error {
+	return &Error{Kind: KindInvalid, Path: w.path, Text: fmt.Sprintf("it is more than %d folders deep", maxDepth)}
 }
 
 // follow answers the components still to walk when name is a link.
@@ -131,7 +174,7 @@ func (w *walk) follow(name string, pending []string) ([]string, error) {
 	if w.links > maxLinks {
 		return nil, &Error{Kind: KindInvalid, Path: w.path, Text: fmt.Sprintf("it goes through more than %d symbolic links", maxLinks)}
 	}
-	target, err := w.top().Readlink(name)
+	target, err := w.top().link(name)
 	if err != nil {
 		return nil, systemError(w.path, err)
 	}
@@ -149,89 +192,14 @@ func (w *walk) follow(name string, pending []string) ([]string, error) {
 	return append(parts, pending...), nil
 }
 
-// regular opens the regular file that info was sampled from.
-func (w *walk) regular(name string, info fs.FileInfo, pending []string) (*File, error) {
-	if len(pending) > 0 {
-		return nil, &Error{Kind: KindNotFound, Path: w.path, Text: fmt.Sprintf("%q on its way is a file, not a directory", name)}
-	}
-	stored, err := storedName(w.top(), name, info)
-	if err != nil {
-		return nil, systemError(w.path, err)
-	}
-	handle, err := w.top().OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, systemError(w.path, err)
-	}
-	return w.finish(handle, info, path.Join(append(w.names, stored)...))
-}
-
-func (w *walk) directory() (*File, error) {
-	handle, err := w.top().Open(".")
-	if err != nil {
-		return nil, systemError(w.path, err)
-	}
-	info, err := w.top().Stat(".")
-	if err != nil {
-		handle.Close()
-		return nil, systemError(w.path, err)
-	}
-	identity := path.Join(w.names...)
-	if identity == "" {
-		identity = "."
-	}
-	return w.finish(handle, info, identity)
-}
-
-// finish hands out handle if it is the file that was looked at.
-func (w *walk) finish(handle *os.File, looked fs.FileInfo, identity string) (*File, error) {
-	opened, err := handle.Stat()
-	if err == nil && !os.SameFile(looked, opened) {
-		err = errMoved
-	}
-	if err == nil && w.barred.holds(filepath.Join(w.canonical, identity), opened) {
-		err = errBarred
-	}
-	if err != nil {
-		handle.Close()
-		return nil, w.refuse(err)
-	}
-	return &File{handle: handle, info: infoOf(identity, path.Base(identity), opened), path: w.path, barred: w.barred, folder: w.canonical}, nil
-}
-
-// checkBarred refuses the directory the walk stands in when it is Plinth's own.
-func (w *walk) checkBarred() error {
-	info, err := w.top().Stat(".")
-	if err != nil {
-		return systemError(w.path, err)
-	}
-	if w.barred.holds(filepath.Join(w.canonical, path.Join(w.names...)), info) {
-		return w.refuse(errBarred)
-	}
-	return nil
-}
-
-func (w *walk) refuse(err error) error {
-	if errors.Is(err, errBarred) {
-		return &Error{Kind: KindDenied, Path: w.path, Text: errBarred.Error()}
-	}
-	return systemError(w.path, err)
-}
-
 func (w *walk) close() {
 	for _, dir := range w.dirs {
-		dir.Close()
+		dir.close()
 	}
 }
 
-// describe says what a file is that is neither regular nor a directory.
-func describe(mode fs.FileMode) string {
-	switch {
-	case mode&fs.ModeNamedPipe != 0:
-		return "a pipe"
-	case mode&fs.ModeSocket != 0:
-		return "a socket"
-	case mode&fs.ModeDevice != 0:
-		return "a device"
-	}
-	return "a special file"
+// place is the canonical absolute path of a name in the directory the walk stands
+// in.
+func (w *walk) place(name string) string {
+	return filepath.Join(w.canonical, path.Join(w.names...), name)
 }

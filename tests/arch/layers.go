@@ -17,6 +17,7 @@ func Layers() []Layer {
 		{"edge", []string{"host/server", "host/plugin", "client"}},
 		{"translate", []string{"host/bridge"}},
 		{"services", []string{"host/egress", "host/fsys", "host/offline", "host/shell", "host/wasm", "plugins/builtin"}},
+		{"search parts", []string{"host/fsys/ignore", "host/fsys/search"}},
 		{"guest memory", []string{"host/wasm/memory"}},
 		{"engine parts", []string{"host/wasm/meter"}},
 		{"binary format", []string{"host/wasm/binary"}},
