@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 
@@ -77,9 +78,9 @@ func (a *app) startPlugins(ctx context.Context) error {
 
 // services are what host operations work with.
 func (a *app) services() (*bridge.Services, error) {
-	processes, err := process.New(process.Options{Shell: a.config.Shell, Withhold: a.config.SecretVariables()})
+	processes, err := process.New(process.Options{Shell: a.config.Process.Shell, Inherit: a.config.Process.Inherit, Withhold: a.config.SecretVariables()})
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: [process]: %w", a.config.File, err)
 	}
 	a.closers = append(a.closers, processes.Close)
 	home, err := os.UserHomeDir()

@@ -6,6 +6,8 @@ package config
 
 import (
 	"encoding/json"
+	"slices"
+	"strings"
 
 	"github.com/plinthhost/plinth/session"
 )
@@ -33,6 +35,7 @@ type Config struct {
 	Rules   []Rule
 	Runner  Runner
 	Engine  Engine
+	Process Process
 	Plugins Plugins
 	// LogLevel is trace, debug, info, warn or error; "info".
 	LogLevel string
@@ -83,6 +86,36 @@ type Plugin struct {
 	Config json.RawMessage
 	// Limits take the place of the manifest's, by its names.
 	Limits map[string]int64
+	// Secrets are references by the handles of the manifest's secret requests.
+	Secrets map[string]string
+}
+
+// Process says how plugins run programs.
+type Process struct {
+	// Shell runs command lines: a name or an absolute path; bash, or else sh.
+	Shell string
+	// Inherit names variables of the host that commands see besides the usual ones.
+	Inherit []string
+}
+
+// SecretVariables are the variables that secrets are read from, ascending.
+func (c Config) SecretVariables() []string {
+	var names []string
+	add := func(reference string) {
+		if name, ok := strings.CutPrefix(reference, "env:"); ok && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	for _, provider := range c.Providers {
+		add(provider.Secret)
+	}
+	for _, plugin := range c.Plugins.Settings {
+		for _, reference := range plugin.Secrets {
+			add(reference)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // defaults is the configuration before anything was read.

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
+
+	"github.com/plinthhost/plinth/host/secret"
 )
 
 // document is config.toml. A nil field was not set.
@@ -28,6 +30,10 @@ type document struct {
 		MaxTurns         *int `toml:"max_turns"`
 		MaxParallelTools *int `toml:"max_parallel_tools"`
 	} `toml:"runner"`
+	Process struct {
+		Shell   *string  `toml:"shell"`
+		Inherit []string `toml:"inherit"`
+	} `toml:"process"`
 	Engine struct {
 		MemoryMiB *int `toml:"memory_mib"`
 		Tools     *int `toml:"tools"`
@@ -56,6 +62,8 @@ func (l *loader) decode(path string, data []byte) {
 	set(&l.config.Engine.MemoryMiB, doc.Engine.MemoryMiB)
 	set(&l.config.Engine.Tools, doc.Engine.Tools)
 	set(&l.config.Engine.Quick, doc.Engine.Quick)
+	set(&l.config.Process.Shell, doc.Process.Shell)
+	l.config.Process.Inherit = doc.Process.Inherit
 	if doc.Model != nil {
 		l.model(*doc.Model)
 	}
@@ -169,14 +177,20 @@ func (l *loader) plugin(id string, settings map[string]any) Plugin {
 				plugin.Limits = l.limits(key, value)
 				continue
 			}
+			if name == "secrets" {
+				plugin.Secrets = l.secrets(key, value)
+				continue
+			}
 		}
 		switch name {
 		case "enabled":
 			l.problem(key, settings[name], "must be true or false")
 		case "config", "limits":
 			l.problem(key, settings[name], "must be a table")
+		case "secrets":
+			l.problem(key, nil, "must be a table of references by the plugin's handles") // it may be the secret itself
 		default:
-			l.problem(key, nil, "unknown key; known here: enabled, config, limits")
+			l.problem(key, nil, "unknown key; known here: enabled, config, limits, secrets")
 		}
 	}
 	return plugin
@@ -193,6 +207,21 @@ func (l *loader) limits(key string, table map[string]any) map[string]int64 {
 		limits[name] = value
 	}
 	return limits
+}
+
+// secrets takes over references; the plugin's manager knows its handles.
+func (l *loader) secrets(key string, table map[string]any) map[string]string {
+	references := make(map[string]string, len(table))
+	for _, handle := range slices.Sorted(maps.Keys(table)) {
+		reference, ok := table[handle].(string)
+		if !ok {
+			l.problem(join(key, handle), nil, "must be a reference, like env:WEATHER_KEY")
+		} else if err := secret.Check(reference); err != nil {
+			l.problem(join(key, handle), nil, "%v", err) // the value may be the secret itself
+		}
+		references[handle] = reference
+	}
+	return references
 }
 
 func stringList(value any) ([]string, bool) {
