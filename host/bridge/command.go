@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	abi "github.com/plinthhost/plinth/abi/v1"
@@ -39,7 +41,7 @@ func (o *operations) processRun(ctx context.Context, request abi.ProcessRun, _ [
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := o.mayRun(ctx, request.Command, directory); err != nil {
+	if err := o.mayRun(ctx, exported(request.Environment)+request.Command, directory); err != nil {
 		return nil, nil, err
 	}
 	saved := []*bytes.Buffer{new(bytes.Buffer), new(bytes.Buffer)}
@@ -108,10 +110,20 @@ func (o *operations) workingDirectory(ctx context.Context, name abi.Path) (strin
 	return filepath.Join(file.path, filepath.FromSlash(file.Identity())), nil
 }
 
+// exported writes variables in front of a line as what they are: they can change what
+// its commands do.
+func exported(environment map[string]string) string {
+	var text strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(environment)) {
+		fmt.Fprintf(&text, "export %s='%s'; ", name, strings.ReplaceAll(environment[name], "'", `'\''`))
+	}
+	return text.String()
+}
+
 // mayRun asks for the folders that the line leads to outside of the project, and for
 // its commands. What cannot be known is asked for as it is written, and only once.
 func (o *operations) mayRun(ctx context.Context, text, directory string) error {
-	line := shell.Parse(text, shell.Options{Directory: directory, Home: o.reach.Home, Shell: o.reach.Processes.Shell()})
+	line := shell.Parse(text, shell.Options{Directory: directory, Home: o.reach.Home, Shell: filepath.Base(o.reach.Processes.Shell())})
 	places, err := shell.Outside(line.Paths, o.location.Directory, o.location.Root)
 	if err != nil {
 		return fmt.Errorf("follow the paths of the command: %w", err)

@@ -10,6 +10,7 @@ import (
 	"go.uber.org/goleak"
 
 	abi "github.com/plinthhost/plinth/abi/v1"
+	"github.com/plinthhost/plinth/host/bridge"
 	"github.com/plinthhost/plinth/host/bridge/bridgetest"
 	"github.com/plinthhost/plinth/registry"
 	"github.com/plinthhost/plinth/session"
