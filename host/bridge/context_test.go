@@ -134,7 +134,8 @@ func TestASourceNeverAsks(t *testing.T) {
 		{"fs.read", `{"path":"a.txt"}`, `{"ok":{"data":{"$bytes":[0,5]},"eof":true,"info":{"kind":"file","name":"a.txt","path":"a.txt","size":5}}}`},
 		{"fs.list", `{"path":"."}`, `{"ok":{"entries":[{"kind":"file","name":"a.txt","path":"a.txt","size":5}],"path":"."}}`},
 		{"progress", `{"text":"x"}`, `{"error":{"kind":"unavailable","message":"progress is for tools"}}`},
-		{"fs.glob", `{}`, `{"error":{"kind":"unavailable","message":"this host has no operation \"fs.glob\""}}`},
+		{"fs.glob", `{"pattern":"**"}`, `{"ok":{"denied":2,"files":[{"kind":"file","name":"a.txt","path":"a.txt","size":5}],"matched":1}}`},
+		{"fs.move", `{}`, `{"error":{"kind":"unavailable","message":"this host has no operation \"fs.move\""}}`},
 	}
 	for _, test := range tests {
 		guest := bridgetest.NewAsking().Asks(abi.ExportContext, test.operation, test.request, `{"ok":{"sources":[{"key":"k","state":"value","value":`, `}]}}`)

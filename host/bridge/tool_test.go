@@ -82,13 +82,15 @@ func TestAnswersThatCannotBeRead(t *testing.T) {
 
 func TestContentThatIsNotPassedOn(t *testing.T) {
 	tests := []struct{ name, content, want string }{
-		{"a file", `{"type":"file","mime":"image/png","data":{"$bytes":[0,3]}}`,
-			`The tool probe answered content of the type "file"; this version passes on text only`},
-		{"bytes beyond the message", `{"type":"file","data":{"$bytes":[1,3]}}`,
+		{"another type", `{"type":"video"}`, `The tool probe gave an answer that cannot be read: content 1: the type is "video"; it must be text or file`},
+		{"a file without a type", `{"type":"file","data":{"$bytes":[0,3]}}`, `The tool probe gave an answer that cannot be read: content 1: mime is ""; it must be like image/png`},
+		{"a file without content", `{"type":"file","mime":"image/png"}`, `The tool probe gave an answer that cannot be read: content 1: a file has either data or a blob`},
+		{"a blob of its own choice", `{"type":"file","mime":"image/png","blob":{"$blob":"00"}}`, `The tool probe gave an answer that cannot be read: content 1: the blob "00" was not given in this call`},
+		{"bytes beyond the message", `{"type":"file","mime":"image/png","data":{"$bytes":[1,3]}}`,
 			"The tool probe gave an answer that cannot be read: content 1: malformed message: $bytes [1, 3] lies outside of 3 raw bytes"},
-		{"bytes that begin before it", `{"type":"file","data":{"$bytes":[-1,1]}}`,
+		{"bytes that begin before it", `{"type":"file","mime":"image/png","data":{"$bytes":[-1,1]}}`,
 			"The tool probe gave an answer that cannot be read: content 1: malformed message: $bytes [-1, 1] lies outside of 3 raw bytes"},
-		{"a length that overflows", `{"type":"text","data":{"$bytes":[1,9223372036854775807]}}`,
+		{"a length that overflows", `{"type":"file","mime":"image/png","data":{"$bytes":[1,9223372036854775807]}}`,
 			"The tool probe gave an answer that cannot be read: content 1: malformed message: $bytes [1, 9223372036854775807] lies outside of 3 raw bytes"},
 	}
 	for _, test := range tests {

@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	abi "github.com/plinthhost/plinth/abi/v1"
+	"github.com/plinthhost/plinth/host/bridge"
 	"github.com/plinthhost/plinth/host/bridge/bridgetest"
 	"github.com/plinthhost/plinth/session"
 	"github.com/plinthhost/plinth/session/sessiontest"
@@ -18,7 +19,7 @@ import (
 func kernel(t *testing.T) (*sessiontest.World, *Manager) {
 	t.Helper()
 	w := sessiontest.New(t, sessiontest.Options{})
-	m, err := NewManager(Options{Registries: w.Registries, Kinds: w.Kinds, Rules: w.Permissions, Clock: sessiontest.Clock{}, Logger: hclog.NewNullLogger()})
+	m, err := NewManager(Options{Registries: w.Registries, Kinds: w.Kinds, Services: &bridge.Services{Rules: w.Permissions, Clock: sessiontest.Clock{}}, Logger: hclog.NewNullLogger()})
 	if err != nil {
 		t.Fatal(err)
 	}
