@@ -23,7 +23,7 @@ CRASH_COUNT ?= 3
 
 .DEFAULT_GOAL := help
 .PHONY: help prerequisites build install demo test race arch crash fuzz lint lint-fix fmt golden plugins plugins-verify \
-	bench-store bench-turn bench-engine verify verify-long clean
+	bench-store bench-turn bench-engine bench-boundary verify verify-long clean
 
 help: prerequisites ## this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -85,6 +85,9 @@ bench-turn: prerequisites ## figures of a turn
 
 bench-engine: prerequisites ## figures of the Wasm engine (needs TinyGo for some)
 	$(GO) run ./tests/bench/engine
+
+bench-boundary: prerequisites ## figures of the host operations (needs ripgrep to compare with)
+	$(GO) run ./tests/bench/boundary
 
 verify: prerequisites ## nothing unformatted, suspicious, untidy or stale
 	@unformatted=$$(gofmt -l -s .); test -z "$$unformatted" || { echo "not formatted, run make fmt:"; echo "$$unformatted"; exit 1; }

@@ -1,7 +1,6 @@
 package bridge
 
 import (
-	"errors"
 	"sync"
 
 	abi "github.com/plinthhost/plinth/abi/v1"
@@ -29,10 +28,9 @@ func (c *Counts) add(operation string, err error) {
 	}
 	count := c.all[operation]
 	count.Made++
-	told := &abi.Error{}
 	switch {
 	case err == nil:
-	case errors.As(wireError(err), &told) && told.Kind == abi.KindDenied:
+	case wireError(err).Kind == abi.KindDenied:
 		count.Denied++
 	default:
 		count.Failed++

@@ -84,7 +84,7 @@ func SessionOperations() []string {
 // typed decodes the request before method carries it out.
 func typed[R any](method func(*operations, context.Context, R, []byte) (any, []byte, error)) func(context.Context, *operations, []byte) (any, []byte, error) {
 	return func(ctx context.Context, o *operations, message []byte) (any, []byte, error) {
-		request, raw, err := decodeRequest[R](message)
+		request, raw, err := decodeRequest[R](o.reach.Services, message)
 		if err != nil {
 			return nil, nil, err
 		}

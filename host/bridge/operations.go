@@ -3,9 +3,11 @@ package bridge
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"sync/atomic"
 
@@ -33,11 +35,21 @@ func (o *operations) Call(ctx context.Context, operation string, request []byte)
 	if err != nil {
 		return errorAnswer(err)
 	}
-	encoded, err := json.Marshal(map[string]any{"ok": body})
+	encoded, err := json.Marshal(body)
 	if err != nil {
 		return errorAnswer(fmt.Errorf("encode the answer of %s: %w", operation, err))
 	}
-	return abi.EncodeMessage(encoded, raw)
+	return okAnswer(encoded, raw)
+}
+
+// okAnswer frames an encoded ok and raw bytes.
+func okAnswer(encoded, raw []byte) []byte {
+	const before, after = `{"ok":`, `}`
+	length := len(before) + len(encoded) + len(after)
+	message := make([]byte, 0, 4+length+len(raw))
+	message = binary.LittleEndian.AppendUint32(message, uint32(length))
+	message = append(append(append(message, before...), encoded...), after...)
+	return append(message, raw...)
 }
 
 // perform carries out an operation that this version has and the call may use.
@@ -58,20 +70,52 @@ func (o *operations) perform(ctx context.Context, name string, request []byte) (
 }
 
 // decodeRequest decodes a request strictly, and answers its raw bytes.
-func decodeRequest[R any](message []byte) (request R, raw []byte, err error) {
+func decodeRequest[R any](services *Services, message []byte) (request R, raw []byte, err error) {
 	encoded, raw, err := abi.DecodeMessage(message)
 	if err != nil {
 		return request, nil, refuse(abi.KindInvalidInput, "%v", err)
 	}
-	decoder := json.NewDecoder(bytes.NewReader(encoded))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&request); err != nil {
+	d := services.decoder()
+	d.Reset(encoded)
+	if err := d.json.Decode(&request); err != nil {
 		return request, nil, refuse(abi.KindInvalidInput, "the request cannot be read: %v", err)
 	}
-	if _, err := decoder.Token(); err == nil {
+	if !d.through() {
 		return request, nil, refuse(abi.KindInvalidInput, "the request has something behind its end")
 	}
+	services.decoders.Put(d)
 	return request, raw, nil
+}
+
+// requestDecoder is a strict decoder that goes from one request to the next. One
+// that has failed is not used again.
+type requestDecoder struct {
+	bytes.Reader
+	json *json.Decoder
+}
+
+// decoder answers one that the pool has, or a new one.
+func (s *Services) decoder() *requestDecoder {
+	if d, ok := s.decoders.Get().(*requestDecoder); ok {
+		return d
+	}
+	d := &requestDecoder{}
+	d.json = json.NewDecoder(d)
+	d.json.DisallowUnknownFields()
+	return d
+}
+
+// through reports whether nothing but white space is left.
+func (d *requestDecoder) through() bool {
+	if d.Len() > 0 {
+		return false
+	}
+	left := d.json.Buffered()
+	if read, ok := left.(*bytes.Reader); ok && read.Len() == 0 {
+		return true
+	}
+	rest, err := io.ReadAll(left)
+	return err == nil && len(bytes.TrimLeft(rest, " \t\r\n")) == 0
 }
 
 // content answers the bytes that a request refers to, or its text.

@@ -27,6 +27,8 @@ type Services struct {
 
 	once   sync.Once
 	byName map[string]Operation
+
+	decoders sync.Pool // of *requestDecoder
 }
 
 // operation finds one of the table.

@@ -119,7 +119,7 @@ type call struct {
 	turn      time.Time // since when it runs in one go
 	breathed  time.Time // when it last handed its thread to Go
 	watch     stopwatch
-	deadline  deadline
+	operating *operationContext // nil outside of an operation
 
 	fuel    int64 // used until the last refill
 	quantum int64 // of the last refill

@@ -2,61 +2,111 @@ package wasm
 
 import (
 	"context"
-	"sync/atomic"
+	"sync"
 	"time"
 )
 
-// deadline ends the context of an operation when the call's time is up. It can
-// stand while the call waits for the world outside.
-type deadline struct {
-	timer *time.Timer  // nil outside of an operation
-	at    atomic.Int64 // when it ends the context, in Unix nanoseconds
-}
-
-// operation answers the context of one operation and what ends it. The context
-// knows its call, so that Wait finds it.
-func (c *call) operation(left time.Duration) (context.Context, func()) {
-	ctx, cancel := context.WithCancelCause(c.parent)
-	c.deadline.at.Store(time.Now().Add(left).UnixNano())
-	c.deadline.timer = time.AfterFunc(left, func() { cancel(ErrDeadline) })
-	return operationContext{Context: ctx, call: c}, func() {
-		c.deadline.timer.Stop()
-		c.deadline.timer = nil
-		cancel(nil)
-	}
-}
-
-func (d *deadline) pause() {
-	if d.timer != nil {
-		d.timer.Stop()
-	}
-}
-
-func (d *deadline) resume(left time.Duration) {
-	if d.timer != nil {
-		d.at.Store(time.Now().Add(left).UnixNano())
-		d.timer.Reset(max(left, 0))
-	}
-}
-
-// operationContext is an operation's: of the caller, and it knows its call.
+// operationContext is one operation's: it ends with the caller's and when the call's
+// time is up, which stands while the call waits for the world outside. What most
+// operations never look at is made when it is asked for. It knows its call, so that
+// Wait finds it.
 type operationContext struct {
-	context.Context
-	call *call
+	parent context.Context
+	call   *call
+
+	mu     sync.Mutex
+	at     time.Time // the deadline
+	paused bool
+	over   bool            // the operation has answered
+	live   context.Context // nil until somebody asked
+	cancel context.CancelCauseFunc
+	timer  *time.Timer
 }
+
+// operation answers the context of the operation that begins.
+func (c *call) operation() *operationContext {
+	now := time.Now()
+	c.operating = &operationContext{parent: c.parent, call: c, at: now.Add(c.watch.left(now))}
+	return c.operating
+}
+
+// end is called when the operation has answered.
+func (o *operationContext) end() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.over = true
+	if o.live != nil {
+		o.timer.Stop()
+		o.cancel(nil)
+	}
+	o.call.operating = nil
+}
+
+// pause lets the deadline stand.
+func (o *operationContext) pause() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.paused = true
+	if o.live != nil {
+		o.timer.Stop()
+	}
+}
+
+func (o *operationContext) resume(left time.Duration) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.paused = false
+	o.at = time.Now().Add(left)
+	if o.live != nil {
+		o.timer.Reset(max(left, 0))
+	}
+}
+
+// lively makes the real context.
+func (o *operationContext) lively() context.Context {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.live != nil {
+		return o.live
+	}
+	o.live, o.cancel = context.WithCancelCause(o.parent)
+	cancel := o.cancel
+	left := time.Until(o.at)
+	switch {
+	case o.over:
+		cancel(nil)
+	case left <= 0 && !o.paused:
+		cancel(ErrDeadline)
+	}
+	o.timer = time.AfterFunc(max(left, 0), func() { cancel(ErrDeadline) })
+	if o.over || o.paused {
+		o.timer.Stop()
+	}
+	return o.live
+}
+
+func (o *operationContext) Done() <-chan struct{} { return o.lively().Done() }
+func (o *operationContext) Err() error            { return o.lively().Err() }
 
 // Deadline moves when the call waits for something outside.
-func (o operationContext) Deadline() (time.Time, bool) {
-	own := time.Unix(0, o.call.deadline.at.Load())
-	if outer, ok := o.Context.Deadline(); ok && outer.Before(own) {
+func (o *operationContext) Deadline() (time.Time, bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if outer, ok := o.parent.Deadline(); ok && outer.Before(o.at) {
 		return outer, true
 	}
-	return own, true
+	return o.at, true
 }
 
-func (o operationContext) Value(key any) any {
+func (o *operationContext) Value(key any) any {
 	if _, ok := key.(callKey); ok {
 		return o.call
 	}
-	return o.Context.Value(key)
+	o.mu.Lock()
+	live := o.live
+	o.mu.Unlock()
+	if live != nil {
+		return live.Value(key) // the standard library looks for its own there
+	}
+	return o.parent.Value(key)
 }

@@ -106,8 +106,8 @@ func (c *call) perform(name string, request []byte) []byte {
 			panic(hostFault(name, fault))
 		}
 	}()
-	ctx, done := c.operation(c.watch.left(time.Now()))
-	defer done()
+	ctx := c.operation()
+	defer ctx.end()
 	return c.operations.Call(ctx, name, request)
 }
 

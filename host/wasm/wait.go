@@ -37,7 +37,9 @@ func Wait(ctx context.Context, fn func(ctx context.Context) error) (err error) {
 // park gives up all that others could use.
 func (c *call) park() {
 	c.watch.stop(time.Now())
-	c.deadline.pause()
+	if c.operating != nil {
+		c.operating.pause()
+	}
 	c.processor.release()
 	c.running = false
 	c.module.pool.park()
@@ -54,6 +56,8 @@ func (c *call) unpark() error {
 	now := time.Now()
 	c.turn, c.breathed = now, now
 	c.watch.start(now)
-	c.deadline.resume(c.watch.left(now))
+	if c.operating != nil {
+		c.operating.resume(c.watch.left(now))
+	}
 	return err
 }

@@ -41,3 +41,8 @@ func (h *callHost) Effects(ctx context.Context, action string, resources []strin
 func (h *callHost) Progress(text string) {
 	h.turn.Live.Append(h.turn.session, h.run.message, h.run.call, session.LiveToolProgress, text+"\n")
 }
+
+// Describe tells of the session as the turn found it.
+func (h *callHost) Describe(context.Context) (session.Description, error) {
+	return session.Description{Title: h.turn.current.Title, Model: h.turn.current.Model}, nil
+}
