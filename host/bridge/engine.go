@@ -39,10 +39,15 @@ func CheckInit(answer []byte) error {
 	return err
 }
 
-// NewCaller lets calls reach a module of the engine.
-func NewCaller(module *wasm.Module) Caller { return caller{module} }
+// Module makes calls of a guest: a *wasm.Module, or what stands before one.
+type Module interface {
+	Call(ctx context.Context, request wasm.Request) (wasm.Result, error)
+}
 
-type caller struct{ module *wasm.Module }
+// NewCaller lets calls reach a module of the engine.
+func NewCaller(module Module) Caller { return caller{module} }
+
+type caller struct{ module Module }
 
 // Call runs one entry.
 func (c caller) Call(ctx context.Context, call Call) ([]byte, error) {
@@ -56,6 +61,28 @@ func (c caller) Call(ctx context.Context, call Call) ([]byte, error) {
 		return nil, &CallError{Kind: kindOf(err), Err: err}
 	}
 	return result.Output, nil
+}
+
+// CallID answers the id of the tool call that a message carries, "" where it carries
+// none.
+func CallID(message []byte) string {
+	body, _, err := abi.DecodeMessage(message)
+	if err != nil {
+		return ""
+	}
+	var call abi.Call[struct {
+		Call abi.ToolCall `json:"call"`
+	}]
+	if json.Unmarshal(body, &call) != nil {
+		return ""
+	}
+	return call.Body.Call.ID
+}
+
+// Failed reports whether a guest's answer is an error, or none at all.
+func Failed(message []byte) bool {
+	_, _, err := decodeAnswer[json.RawMessage](message)
+	return err != nil
 }
 
 // kindOf puts the engine's errors into the contract's closed set.

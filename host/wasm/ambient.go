@@ -20,6 +20,22 @@ type Ambient interface {
 	Random(p []byte)
 }
 
+// Observer sees a call as its guest does, on the call's goroutine. What it is given
+// it must not keep or change.
+type Observer interface {
+	// World answers what the guest gets for its clock and randomness; once, when an
+	// instance was found for the call.
+	World(world Ambient) Ambient
+	// Asked comes before an operation that the engine could read.
+	Asked(operation string, request []byte)
+	// Answered comes once its answer waits for the guest, and without Asked for an
+	// operation that the engine refused unread. ended is why the call has to end,
+	// when the answer tells so. An operation in which the guest was stopped has none.
+	Answered(answer []byte, ended error)
+	// Logged comes with each line that Request.Log gets.
+	Logged(line string)
+}
+
 // system is the machine's clock and randomness.
 type system struct{ started time.Time }
 

@@ -17,7 +17,9 @@ type Request struct {
 	// a processor. Zero takes Limits.Deadline. What comes before, waiting for an
 	// instance and a processor, has Limits.Wait.
 	Deadline time.Duration
-	Lane     Lane
+	// Fuel bounds the run, in units of meter.Version. Zero takes Limits.Fuel.
+	Fuel int64
+	Lane Lane
 	// Session is who the call is for: waiting calls of different sessions take
 	// turns, and a sticky instance serves one session.
 	Session string
@@ -29,6 +31,8 @@ type Request struct {
 	// Ambient is the guest's clock and randomness. Nil takes the system's, or for a
 	// pure module what is fixed by its input.
 	Ambient Ambient
+	// Observer sees the call as the guest does; nil for none.
+	Observer Observer
 }
 
 // Operations carries out what a guest asks for during one call.
@@ -39,13 +43,16 @@ type Operations interface {
 	Call(ctx context.Context, operation string, request []byte) (answer []byte)
 }
 
-// Result is a call that was answered.
+// Result is a call that was answered, or what one used that was not: then it has no
+// output, and nothing else either where no instance was found.
 type Result struct {
 	Output   []byte
 	Fuel     int64         // used by the guest, in units of meter.Version
 	Duration time.Duration // that counted towards the deadline
 	Waited   time.Duration // for an instance, its start where it was new, and a processor
 	Memory   uint32        // the instance's, in bytes, after the call
+	Start    Ambient       // what Spec.Start answered for the start of the instance, or of what it is a copy of
+	Served   int           // calls that a sticky instance answered before
 }
 
 // Call runs an entry. It fails with a *TrapError, *AnswerError, *LimitError,
@@ -56,7 +63,7 @@ type Result struct {
 func (m *Module) Call(ctx context.Context, request Request) (Result, error) {
 	result, err := m.call(ctx, request)
 	if err != nil {
-		return Result{}, fmt.Errorf("call %s of module %s: %w", request.Entry, m.spec.Name, err)
+		return result, fmt.Errorf("call %s of module %s: %w", request.Entry, m.spec.Name, err)
 	}
 	return result, nil
 }
@@ -80,11 +87,10 @@ func (m *Module) call(ctx context.Context, request Request) (Result, error) {
 	defer m.release(leased, request.Session)
 	c := m.newCall(ctx, request)
 	result, err := c.run(leased, request)
-	if err != nil {
-		return Result{}, err
+	if !c.began.IsZero() {
+		result.Waited = c.began.Sub(asked)
 	}
-	result.Waited = c.began.Sub(asked)
-	return result, nil
+	return result, err
 }
 
 // run calls the entry on a leased instance.
@@ -96,6 +102,13 @@ func (c *call) run(leased *instance, request Request) (result Result, err error)
 		result.Output, err = leased.exchange(c, leased.entries[request.Entry], request.Input)
 		return err
 	})
+	if err != nil {
+		result.Output = nil
+	}
+	result.Start = leased.start
+	if c.module.isolation == Sticky {
+		result.Served = leased.calls
+	}
 	leased.calls++
 	result.Fuel, result.Duration, result.Memory = c.fuel, c.watch.spent, leased.memory.Size()
 	return result, err
@@ -111,6 +124,7 @@ type call struct {
 	instance *instance
 	ambient  Ambient
 	log      lineLog
+	observer Observer // nil for none
 
 	processor *processor
 	lane      Lane
@@ -122,6 +136,7 @@ type call struct {
 	operating *operationContext // nil outside of an operation
 
 	fuel    int64 // used until the last refill
+	most    int64 // fuel it may use; 0 for no bound
 	quantum int64 // of the last refill
 	told    bool  // an operation answered that the call has ended
 	toldAt  int64 // the fuel at that time
@@ -136,16 +151,25 @@ func (m *Module) newCall(parent context.Context, request Request) *call {
 	if emit == nil {
 		emit = m.debug
 	}
+	if request.Ambient == nil {
+		request.Ambient = m.ambient(request.Entry, request.Input)
+	}
+	if observer := request.Observer; observer != nil {
+		request.Ambient = observer.World(request.Ambient)
+		log := emit
+		emit = func(line string) { observer.Logged(line); log(line) }
+	}
 	if request.Deadline <= 0 {
 		request.Deadline = m.spec.Limits.Deadline
 	}
+	if request.Fuel <= 0 {
+		request.Fuel = m.spec.Limits.Fuel
+	}
 	c := &call{
+		most:   request.Fuel,
 		module: m, parent: parent, session: request.Session, ambient: request.Ambient, log: newLineLog(m.spec.Limits.LogBytes, emit),
 		processor: &m.engine.processors[request.Lane], lane: request.Lane,
-		watch: stopwatch{limit: request.Deadline}, operations: request.Operations,
-	}
-	if c.ambient == nil {
-		c.ambient = m.ambient(request.Entry, request.Input)
+		watch: stopwatch{limit: request.Deadline}, operations: request.Operations, observer: request.Observer,
 	}
 	c.guest = guestContext{Context: parent, call: c}
 	return c

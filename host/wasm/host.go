@@ -53,11 +53,15 @@ func hostCall(ctx context.Context, module api.Module, stack []uint64) {
 	c := callOf(ctx)
 	c.safepoint()
 	c.pending = c.operate(module.Memory(), stack)
-	if err := c.ended(time.Now()); err != nil {
-		c.announce(err)
+	ended := c.ended(time.Now())
+	if ended != nil {
+		c.announce(ended)
 	}
 	if !c.running {
 		c.stop(c.ended(time.Now()))
+	}
+	if c.observer != nil {
+		c.observer.Answered(c.pending, ended)
 	}
 	stack[0] = uint64(uint32(len(c.pending)))
 }
@@ -89,6 +93,9 @@ func (c *call) operate(memory api.Memory, stack []uint64) []byte {
 	}
 	name := string(c.view(memory, uint32(stack[0]), nameLength, "an operation's name"))
 	request := append([]byte(nil), c.view(memory, uint32(stack[2]), requestLength, "an operation's request")...)
+	if c.observer != nil {
+		c.observer.Asked(name, request)
+	}
 	if c.told {
 		return nil // the answer is the call's end
 	}

@@ -28,7 +28,8 @@ type instance struct {
 	stack   [2]uint64 // parameters and results
 	running *function
 
-	session string // whom a sticky instance serves, once used
+	start   Ambient // Result.Start
+	session string  // whom a sticky instance serves, once used
 	born    time.Time
 	calls   int
 	bytes   int64 // of the memory when it was last leased or idle

@@ -17,12 +17,13 @@ type snapshot struct {
 	image   *memory.Image
 	globals []uint64
 	bytes   int64
+	start   Ambient // of the instance it was taken of; Result.Start
 }
 
 // take makes the module's snapshot of a new instance. Modules whose calls get a
 // fresh instance have none to go back to, only its size.
 func (m *Module) take(i *instance) (*snapshot, error) {
-	s := &snapshot{bytes: int64(i.memory.Size())}
+	s := &snapshot{bytes: int64(i.memory.Size()), start: i.start}
 	if m.isolation == Fresh || m.prepared.Fixed != "" {
 		return s, nil
 	}
@@ -67,7 +68,7 @@ func (m *Module) again(ctx context.Context) (*instance, error) {
 		if err := m.restore(i); err != nil {
 			return nil, errors.Join(fmt.Errorf("start an instance from the snapshot: %w", err), i.close())
 		}
-		i.bytes = m.snapshot.bytes
+		i.bytes, i.start = m.snapshot.bytes, m.snapshot.start
 		return i, nil
 	})
 }

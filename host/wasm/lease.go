@@ -119,7 +119,10 @@ func (m *Module) begin(ctx context.Context, session string, lane Lane) (*instanc
 		return nil, m.noStart(err)
 	}
 	contract := &m.engine.options.Contract
-	c := m.newCall(ctx, Request{Entry: contract.Init, Input: m.spec.Init, Deadline: m.spec.Limits.Start, Session: session, Lane: lane})
+	if m.spec.Start != nil {
+		i.start = m.spec.Start(m.ambient(contract.Init, m.spec.Init))
+	}
+	c := m.newCall(ctx, Request{Entry: contract.Init, Input: m.spec.Init, Deadline: m.spec.Limits.Start, Session: session, Lane: lane, Ambient: i.start})
 	err = m.prepared.fill(i)
 	if err == nil {
 		err = c.on(i, func() error { return i.initialize(c) })

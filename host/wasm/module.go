@@ -92,6 +92,9 @@ func (m *Module) note(note func(r *Report)) {
 // Name is Spec.Name.
 func (m *Module) Name() string { return m.spec.Name }
 
+// Init is Spec.Init; it must not be changed.
+func (m *Module) Init() []byte { return m.spec.Init }
+
 // Info is what Inspect found in the module.
 func (m *Module) Info() Info { return m.prepared.Info }
 

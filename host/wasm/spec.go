@@ -26,6 +26,10 @@ type Spec struct {
 	// Init is the message for the contract's init entry, called on every new
 	// instance when it is exported. Nil skips the call.
 	Init []byte
+	// Start stands between the world and an instance that starts; Result.Start names
+	// what it answered. Nil leaves the world as it is. Several instances may start at
+	// a time.
+	Start func(world Ambient) Ambient
 	// CheckInit judges the answer of init; nil accepts every answer.
 	CheckInit func(answer []byte) error
 }

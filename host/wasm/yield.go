@@ -62,8 +62,8 @@ func (c *call) account() {
 // refill sets the counter for the next stretch.
 func (c *call) refill() {
 	c.quantum = quantum
-	if limit := c.module.spec.Limits.Fuel; limit > 0 {
-		c.quantum = min(c.quantum, limit-c.fuel)
+	if c.most > 0 {
+		c.quantum = min(c.quantum, c.most-c.fuel)
 	}
 	c.instance.counter.Set(uint64(c.quantum))
 }
@@ -71,8 +71,8 @@ func (c *call) refill() {
 // check stops a guest whose call has ended or that used more than it may.
 func (c *call) check(now time.Time) {
 	limits := &c.module.spec.Limits
-	if limits.Fuel > 0 && c.fuel > limits.Fuel {
-		c.stop(&LimitError{What: "fuel of a call", Limit: limits.Fuel, Knob: "Fuel"})
+	if c.most > 0 && c.fuel > c.most {
+		c.stop(&LimitError{What: "fuel of a call", Limit: c.most, Knob: "Fuel"})
 	}
 	if bytes := c.instance.running.stackBytes(); bytes > int64(limits.StackKiB)<<10 {
 		c.stop(&LimitError{What: "bytes of stack", Got: bytes, Limit: int64(limits.StackKiB) << 10, Knob: "StackKiB"})

@@ -16,6 +16,7 @@ func Layers() []Layer {
 		{"configuration", []string{"cmd/host/config"}},
 		{"edge", []string{"host/server", "host/plugin", "client"}},
 		{"translate", []string{"host/bridge"}},
+		{"recordings", []string{"host/replay"}},
 		{"services", []string{"host/egress", "host/fsys", "host/offline", "host/process", "host/shell", "host/wasm", "plugins/builtin"}},
 		{"search parts", []string{"host/fsys/ignore", "host/fsys/search"}},
 		{"guest memory", []string{"host/wasm/memory"}},
