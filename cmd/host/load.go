@@ -17,6 +17,7 @@ import (
 	"github.com/plinthhost/plinth/host/offline"
 	"github.com/plinthhost/plinth/host/plugin"
 	"github.com/plinthhost/plinth/host/process"
+	"github.com/plinthhost/plinth/host/replay"
 	"github.com/plinthhost/plinth/host/secret"
 	"github.com/plinthhost/plinth/plugins/builtin"
 	"github.com/plinthhost/plinth/registry"
@@ -37,6 +38,10 @@ func (a *app) startPlugins(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	recordings, err := a.recordings()
+	if err != nil {
+		return err
+	}
 	services, err := a.services()
 	if err != nil {
 		return err
@@ -45,6 +50,7 @@ func (a *app) startPlugins(ctx context.Context) error {
 		Engine: plugin.EngineOptions{CacheDir: filepath.Join(a.config.Data, "cache"), Compiler: a.compiler,
 			MemoryMiB: a.config.Engine.MemoryMiB, Tools: a.config.Engine.Tools, Quick: a.config.Engine.Quick},
 		Registries: a.registries, Kinds: a.kinds, Services: services,
+		Recordings: recordings, Version: version,
 		Scrubber: a.scrubber, Secret: a.secrets.Resolve, Rejected: a.secrets.Rejected,
 		Providers: a.connections(), Settings: settings, Logger: a.logger.Named("plugin"),
 	})
@@ -74,6 +80,16 @@ func (a *app) startPlugins(ctx context.Context) error {
 		}
 	}
 	return a.explainMissing()
+}
+
+// recordings is the folder of recorded calls, nil when no plugin's are.
+func (a *app) recordings() (replay.Sink, error) {
+	for _, settings := range a.config.Plugins.Settings {
+		if settings.Record != "" && settings.Record != string(plugin.RecordOff) {
+			return replay.OpenFolder(filepath.Join(a.config.Data, "recordings"), 0)
+		}
+	}
+	return nil, nil
 }
 
 // services are what host operations work with.
@@ -155,7 +171,7 @@ func (a *app) connections() map[string]plugin.Connection {
 func pluginSettings(configured map[string]config.Plugin) (map[string]plugin.Settings, error) {
 	all := make(map[string]plugin.Settings, len(configured))
 	for id, settings := range configured {
-		one := plugin.Settings{Disabled: !settings.Enabled, Limits: settings.Limits, Secrets: settings.Secrets}
+		one := plugin.Settings{Disabled: !settings.Enabled, Limits: settings.Limits, Secrets: settings.Secrets, Record: plugin.Record(settings.Record)}
 		if len(settings.Config) > 0 {
 			if err := json.Unmarshal(settings.Config, &one.Config); err != nil {
 				return nil, fmt.Errorf("plugins.%q.config: %w", id, err)

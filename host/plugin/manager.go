@@ -16,6 +16,7 @@ import (
 
 	"github.com/plinthhost/plinth/host/bridge"
 	"github.com/plinthhost/plinth/host/egress"
+	"github.com/plinthhost/plinth/host/replay"
 	"github.com/plinthhost/plinth/host/secret"
 	"github.com/plinthhost/plinth/host/wasm"
 	"github.com/plinthhost/plinth/registry"
@@ -39,7 +40,10 @@ type Options struct {
 	Rejected  func(reference string, value secret.Value)
 	Providers map[string]Connection
 	Settings  map[string]Settings
-	Logger    hclog.Logger
+	// Recordings keep the calls that are recorded; nil when nothing is.
+	Recordings replay.Sink
+	Version    string // the host's, for recordings
+	Logger     hclog.Logger
 }
 
 // Connection is a provider the operator configured, by its name.
@@ -58,7 +62,19 @@ type Settings struct {
 	Limits   map[string]int64 // in place of the manifest's, by its names
 	// Secrets are references by the handles of the manifest's secret requests.
 	Secrets map[string]string
+	// Record says which calls are recorded.
+	Record Record
 }
+
+// Record says which calls of a plugin are recorded.
+type Record string
+
+// The choices; "" is RecordOff.
+const (
+	RecordOff     Record = "off"
+	RecordFailing Record = "failing"
+	RecordAll     Record = "all"
+)
 
 // State is where a plugin stands.
 type State string
@@ -186,13 +202,18 @@ func (m *Manager) activate(ctx context.Context, candidate Candidate) (revision s
 	if err != nil {
 		return revision, err
 	}
+	record := m.options.Settings[manifest.ID].Record
+	if record != "" && record != RecordOff {
+		spec.Start = replay.Start
+	}
 	module, err := m.engine.Load(ctx, spec)
 	if err != nil {
 		return revision, err
 	}
 	logger := m.options.Logger.Named(manifest.ID)
-	plugin := &bridge.Plugin{ID: manifest.ID, Revision: revision, Builtin: candidate.Builtin, Caller: bridge.NewCaller(module), Operations: int64(spec.Limits.Operations),
-		Log: func(level, line string) { logger.Log(hclog.LevelFromString(level), line) }}
+	plugin := &bridge.Plugin{ID: manifest.ID, Revision: revision, Builtin: candidate.Builtin, Operations: int64(spec.Limits.Operations),
+		Caller: m.caller(module, revision, record, logger),
+		Log:    func(level, line string) { logger.Log(hclog.LevelFromString(level), line) }}
 	contributions, connections, err := m.contributions(plugin, manifest)
 	if err == nil {
 		_, err = m.options.Registries.Replace(registry.Scope{ID: manifest.ID, Builtin: candidate.Builtin, Revision: revision, Contributions: contributions})
@@ -207,6 +228,23 @@ func (m *Manager) activate(ctx context.Context, candidate Candidate) (revision s
 	m.connections = append(m.connections, connections...)
 	m.mu.Unlock()
 	return revision, nil
+}
+
+// caller records the module's calls where the operator wants it.
+func (m *Manager) caller(module *wasm.Module, revision string, record Record, logger hclog.Logger) bridge.Caller {
+	sink := m.options.Recordings
+	switch record {
+	case "", RecordOff:
+		return bridge.NewCaller(module)
+	case RecordFailing:
+		sink = replay.Failing(sink)
+	}
+	options := replay.Options{Sink: sink, Host: m.options.Version, Revision: revision, CallID: bridge.CallID, Failed: bridge.Failed,
+		Lost: func(err error) { logger.Warn("a recording is lost", "error", err) }}
+	if m.options.Scrubber != nil {
+		options.Scrubber = m.options.Scrubber
+	}
+	return bridge.NewCaller(replay.Record(module, options))
 }
 
 // revisionOf names a module with its settings.

@@ -108,7 +108,7 @@ func prove(ctx context.Context, module *wasm.Module, golden Golden) Proof {
 		return proof
 	}
 	for again := range 2 {
-		recording := &replay{recorded: golden.Operations}
+		recording := &answers{recorded: golden.Operations}
 		result, err := module.Call(ctx, wasm.Request{Entry: golden.Entry, Input: abi.EncodeMessage(message, nil),
 			Deadline: goldenDeadline, Session: "golden " + golden.Input, Operations: recording})
 		if again == 0 {
@@ -142,16 +142,16 @@ func compareAnswer(message, want []byte) ([]Difference, error) {
 	return differences, nil
 }
 
-// replay answers operations from a recording. After the first that is not the
+// answers gives operations their answers from a recording. After the first that is not the
 // recorded one there is nothing left to answer from.
-type replay struct {
+type answers struct {
 	recorded []GoldenOperation
 	next     int
 	found    []Difference
 }
 
 // Call answers the next operation.
-func (r *replay) Call(_ context.Context, operation string, request []byte) []byte {
+func (r *answers) Call(_ context.Context, operation string, request []byte) []byte {
 	if len(r.found) == 0 {
 		r.found = r.judge(operation, request)
 		r.next++
@@ -162,7 +162,7 @@ func (r *replay) Call(_ context.Context, operation string, request []byte) []byt
 	return r.recorded[r.next-1].Answer
 }
 
-func (r *replay) judge(operation string, request []byte) []Difference {
+func (r *answers) judge(operation string, request []byte) []Difference {
 	path := fmt.Sprintf("operations[%d]", r.next)
 	body, _, err := abi.DecodeMessage(request)
 	if err != nil || !json.Valid(body) {
@@ -184,7 +184,7 @@ func (r *replay) judge(operation string, request []byte) []Difference {
 }
 
 // differences answers also what was recorded and not asked for.
-func (r *replay) differences() []Difference {
+func (r *answers) differences() []Difference {
 	if len(r.found) > 0 || r.next == len(r.recorded) {
 		return r.found
 	}

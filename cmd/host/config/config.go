@@ -88,6 +88,8 @@ type Plugin struct {
 	Limits map[string]int64
 	// Secrets are references by the handles of the manifest's secret requests.
 	Secrets map[string]string
+	// Record says which calls are kept as files: off, failing or all; off.
+	Record string
 }
 
 // Process says how plugins run programs.

@@ -164,6 +164,12 @@ func (l *loader) plugin(id string, settings map[string]any) Plugin {
 				plugin.Enabled = value
 				continue
 			}
+		case string:
+			if name == "record" {
+				plugin.Record = value
+				l.oneOf(key, value, "off", "failing", "all")
+				continue
+			}
 		case map[string]any:
 			if name == "config" {
 				encoded, err := json.Marshal(value)
@@ -185,12 +191,14 @@ func (l *loader) plugin(id string, settings map[string]any) Plugin {
 		switch name {
 		case "enabled":
 			l.problem(key, settings[name], "must be true or false")
+		case "record":
+			l.problem(key, settings[name], "must be one of off, failing, all")
 		case "config", "limits":
 			l.problem(key, settings[name], "must be a table")
 		case "secrets":
 			l.problem(key, nil, "must be a table of references by the plugin's handles") // it may be the secret itself
 		default:
-			l.problem(key, nil, "unknown key; known here: enabled, config, limits, secrets")
+			l.problem(key, nil, "unknown key; known here: enabled, config, limits, record, secrets")
 		}
 	}
 	return plugin

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/spf13/cobra"
+
+	"github.com/plinthhost/plinth/cmd/host/config"
+	"github.com/plinthhost/plinth/host/bridge"
+	"github.com/plinthhost/plinth/host/plugin"
+	"github.com/plinthhost/plinth/host/replay"
+	"github.com/plinthhost/plinth/host/wasm"
+	"github.com/plinthhost/plinth/plugins/builtin"
+)
+
+func (c *cli) pluginCommand() *cobra.Command {
+	command := &cobra.Command{Use: "plugin", Short: "Work on a plugin"}
+	command.AddCommand(c.replayCommand())
+	return command
+}
+
+func (c *cli) replayCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "replay FILE [PLUGIN]",
+		Short: "Make a recorded call again, offline, and show what differs",
+		Long: "Makes a recorded call again, offline: what the plugin asks of the host is answered from the file.\n" +
+			"Without PLUGIN, a folder or a packed module, it is the recorded module, looked for among the builtin\n" +
+			"and the configured plugins. Another revision may be given to see whether it answers the same.",
+		Args: usage(cobra.RangeArgs(1, 2)),
+		RunE: func(command *cobra.Command, args []string) error {
+			return c.replay(command.Context(), args[0], args[1:])
+		},
+	}
+}
+
+func (c *cli) replay(ctx context.Context, file string, revision []string) error {
+	recording, err := replay.Read(file)
+	if err != nil {
+		return &exitError{exitUsage, err}
+	}
+	loaded, err := c.load()
+	if err != nil {
+		return err
+	}
+	candidate, err := recorded(recording, loaded, revision)
+	if err != nil {
+		return &exitError{exitUsage, err}
+	}
+	report, err := repeat(ctx, recording, candidate)
+	if divergence, ok := errors.AsType[*replay.Divergence](err); ok {
+		fmt.Fprintln(c.out, divergence)
+		return &exitError{exitFailed, errors.New("the plugin asked for something else than recorded")}
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(c.out, report)
+	if !report.Equal() {
+		return &exitError{exitFailed, errors.New("the call came out differently")}
+	}
+	return nil
+}
+
+// repeat makes the call in an engine of its own.
+func repeat(ctx context.Context, recording *replay.Recording, candidate plugin.Candidate) (report replay.Report, err error) {
+	program, err := os.Executable()
+	if err != nil {
+		return report, err
+	}
+	cache, err := os.MkdirTemp("", "plinth-replay-")
+	if err != nil {
+		return report, err
+	}
+	defer os.RemoveAll(cache)
+	engine, err := plugin.NewEngine(plugin.EngineOptions{Compiler: compiler(program), CacheDir: cache}, hclog.NewNullLogger())
+	if err != nil {
+		return report, err
+	}
+	report, err = replay.Replay(ctx, engine, wasm.Spec{Wasm: candidate.Wasm, CheckInit: bridge.CheckInit, Builtin: candidate.Builtin}, recording)
+	return report, errors.Join(err, engine.Close())
+}
+
+// recorded finds the plugin that a recording is of, or the revision that is given.
+func recorded(recording *replay.Recording, loaded config.Config, revision []string) (plugin.Candidate, error) {
+	if len(revision) == 1 {
+		return given(revision[0])
+	}
+	var candidates []plugin.Candidate
+	for _, b := range builtin.All() {
+		candidate, err := plugin.Packed("builtin "+b.ID, b.Wasm, true)
+		if err != nil {
+			return plugin.Candidate{}, err
+		}
+		candidates = append(candidates, candidate)
+	}
+	for _, folder := range loaded.Plugins.Folders {
+		found, _ := plugin.Folder(folder)
+		candidates = append(candidates, found...)
+	}
+	for _, candidate := range candidates {
+		digest := sha256.Sum256(candidate.Wasm)
+		if hex.EncodeToString(digest[:]) == recording.Module {
+			return candidate, nil
+		}
+	}
+	return plugin.Candidate{}, fmt.Errorf("the recorded revision of %s (module %.12s…) is neither builtin nor in one of plugins.folders; name its folder or file", recording.Plugin, recording.Module)
+}
+
+// given loads a plugin's folder or its packed module.
+func given(path string) (plugin.Candidate, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return plugin.Candidate{}, err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return plugin.Candidate{}, err
+	}
+	if info.IsDir() {
+		return plugin.Unpacked(path)
+	}
+	module, err := os.ReadFile(path)
+	if err != nil {
+		return plugin.Candidate{}, err
+	}
+	return plugin.Packed(path, module, false)
+}
