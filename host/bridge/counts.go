@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"maps"
 	"sync"
 
 	abi "github.com/plinthhost/plinth/abi/v1"
@@ -42,9 +43,5 @@ func (c *Counts) add(operation string, err error) {
 func (c *Counts) All() map[string]Count {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	all := make(map[string]Count, len(c.all))
-	for operation, count := range c.all {
-		all[operation] = count
-	}
-	return all
+	return maps.Clone(c.all)
 }
