@@ -16,7 +16,12 @@ import (
 type blobSet struct {
 	mu    sync.Mutex
 	known map[string]bool
+	bytes int64 // kept by the call
 }
+
+// MaxKeptBytes is how much the host keeps for one call: attached files, answers and
+// outputs.
+const MaxKeptBytes = 128 << 20
 
 func (b *blobSet) add(digest string) {
 	b.mu.Lock()
@@ -27,6 +32,16 @@ func (b *blobSet) add(digest string) {
 	b.known[digest] = true
 }
 
+// reserve counts what is about to be kept.
+func (b *blobSet) reserve(size int) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.bytes += int64(size); b.bytes > MaxKeptBytes {
+		return refuse(abi.KindLimit, "the call keeps more than %d bytes at the host", int64(MaxKeptBytes))
+	}
+	return nil
+}
+
 func (b *blobSet) has(digest string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -35,6 +50,9 @@ func (b *blobSet) has(digest string) bool {
 
 // keep stores a value and lets the guest name it.
 func (o *operations) keep(ctx context.Context, value []byte) (abi.Blob, error) {
+	if err := o.blobs.reserve(len(value)); err != nil {
+		return abi.Blob{}, err
+	}
 	digest, err := o.reach.Blobs.Put(ctx, value)
 	if err != nil {
 		return abi.Blob{}, fmt.Errorf("keep %d bytes: %w", len(value), err)

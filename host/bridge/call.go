@@ -52,6 +52,8 @@ type Plugin struct {
 	Caller   Caller
 	// Operations is how many a call may make; 0 means 1,000.
 	Operations int64
+	// LogBytes is how much a call may log by the operation; 0 means 64 KiB.
+	LogBytes int64
 	Counts     Counts
 	// Log gets a line the guest printed or logged, with its level.
 	Log func(level, line string)
@@ -65,6 +67,16 @@ func (p *Plugin) operations() int64 {
 		return p.Operations
 	}
 	return defaultOperations
+}
+
+// defaultLogBytes is how much a call may log.
+const defaultLogBytes = 64 << 10
+
+func (p *Plugin) logBytes() int64 {
+	if p.LogBytes > 0 {
+		return p.LogBytes
+	}
+	return defaultLogBytes
 }
 
 // asking names the plugin in permission requests; builtins speak for the host.

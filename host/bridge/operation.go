@@ -43,7 +43,7 @@ const (
 func Table() []Operation {
 	return []Operation{
 		{Name: abi.OpBatch, run: typed((*operations).batch)},
-		{Name: abi.OpFSAttach, Action: actionRead, Resource: "the file", Grant: grantRead, run: typed((*operations).attach)},
+		{Name: abi.OpFSAttach, Action: actionRead, Resource: "the file", Grant: grantRead, Tools: true, run: typed((*operations).attach)},
 		{Name: abi.OpFSCommit, Action: actionEdit, Resource: "all files together", Grant: grantWrite, Tools: true, run: typed((*operations).commit)},
 		{Name: abi.OpFSGlob, Action: actionRead, Resource: "the folder, then each file without asking", Grant: grantRead, run: typed((*operations).glob)},
 		{Name: abi.OpFSGrep, Action: actionRead, Resource: "the folder or file, then each file without asking", Grant: grantRead, run: typed((*operations).grep)},

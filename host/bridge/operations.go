@@ -27,6 +27,7 @@ type operations struct {
 	host     session.ToolHost  // nil for a context source
 	blobs    blobSet
 	made     atomic.Int64 // operations so far
+	logged   atomic.Int64 // bytes, by the operation
 }
 
 // Call answers one operation. It never fails but in its answer.
@@ -139,7 +140,11 @@ func (o *operations) logLine(_ context.Context, request abi.Log, _ []byte) (any,
 	default:
 		return nil, nil, refuse(abi.KindInvalidInput, "level is %q; it must be debug, info, warn or error", clip(request.Level))
 	}
-	o.plugin.Log(request.Level, clean(request.Message))
+	line := clean(request.Message)
+	if most := o.plugin.logBytes(); o.logged.Add(int64(len(line))) > most {
+		return nil, nil, refuse(abi.KindLimit, "the call has logged more than %d bytes; raise limits.log_kib", most)
+	}
+	o.plugin.Log(request.Level, line)
 	return abi.None{}, nil, nil
 }
 

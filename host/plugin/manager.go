@@ -211,7 +211,7 @@ func (m *Manager) activate(ctx context.Context, candidate Candidate) (revision s
 		return revision, err
 	}
 	logger := m.options.Logger.Named(manifest.ID)
-	plugin := &bridge.Plugin{ID: manifest.ID, Revision: revision, Builtin: candidate.Builtin, Operations: int64(spec.Limits.Operations),
+	plugin := &bridge.Plugin{ID: manifest.ID, Revision: revision, Builtin: candidate.Builtin, Operations: int64(spec.Limits.Operations), LogBytes: int64(spec.Limits.LogBytes),
 		Caller: m.caller(module, revision, record, logger),
 		Log:    func(level, line string) { logger.Log(hclog.LevelFromString(level), line) }}
 	contributions, connections, err := m.contributions(plugin, manifest)
