@@ -54,7 +54,7 @@ type Plugin struct {
 	Operations int64
 	// LogBytes is how much a call may log by the operation; 0 means 64 KiB.
 	LogBytes int64
-	Counts     Counts
+	Counts   Counts
 	// Log gets a line the guest printed or logged, with its level.
 	Log func(level, line string)
 }
