@@ -16,6 +16,7 @@ func Layers() []Layer {
 		{"configuration", []string{"cmd/host/config"}},
 		{"edge", []string{"host/server", "host/plugin", "client"}},
 		{"translate", []string{"host/bridge"}},
+		{"second engine", []string{"host/extism"}},
 		{"services", []string{"host/egress", "host/fsys", "host/offline", "host/shell", "host/wasm", "plugins/builtin"}},
 		{"guest memory", []string{"host/wasm/memory"}},
 		{"engine parts", []string{"host/wasm/meter"}},
