@@ -28,6 +28,8 @@ type Call struct {
 	Operations Operations
 	// Log gets what the guest prints, line by line.
 	Log func(line string)
+	// LogAt gets what it logs at a level by Extism's functions; nil hands it to Log.
+	LogAt func(level, line string)
 }
 
 // Operations carries out host operations during one call.
@@ -103,6 +105,7 @@ func invoke[In, Out any](ctx context.Context, p *Plugin, entry string, body In, 
 	options.Message = abi.EncodeMessage(request, nil)
 	if options.Log == nil {
 		options.Log = func(line string) { p.Log("info", line) }
+		options.LogAt = p.Log
 	}
 	message, err := p.Caller.Call(ctx, options)
 	if err != nil {

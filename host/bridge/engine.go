@@ -39,12 +39,14 @@ func CheckInit(answer []byte) error {
 	return err
 }
 
-// Module makes calls of a guest: a *wasm.Module, or what stands before one.
+// Module is a guest as an engine runs it: a module of host/wasm or of host/extism, or
+// what stands before one. Errors are those of wasm.Module.Call.
 type Module interface {
 	Call(ctx context.Context, request wasm.Request) (wasm.Result, error)
 }
 
-// NewCaller lets calls reach a module of the engine.
+// NewCaller lets calls reach a module of an engine. One built with an Extism PDK has
+// the variables of its instance, and its http_request is refused.
 func NewCaller(module Module) Caller { return caller{module} }
 
 type caller struct{ module Module }
@@ -56,7 +58,7 @@ func (c caller) Call(ctx context.Context, call Call) ([]byte, error) {
 		lane = wasm.LaneTool
 	}
 	result, err := c.module.Call(ctx, wasm.Request{Entry: call.Entry, Input: call.Message, Deadline: call.Deadline,
-		Lane: lane, Session: call.Session, Operations: call.Operations, Log: call.Log})
+		Lane: lane, Session: call.Session, Operations: call.Operations, Log: call.Log, LogAt: call.LogAt})
 	if err != nil {
 		return nil, &CallError{Kind: kindOf(err), Err: err}
 	}

@@ -2,12 +2,17 @@ package wasm
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 )
 
 const (
 	exportMemory     = "memory"
 	exportInitialize = "_initialize" // of a reactor, run at the start of an instance
+
+	// What Extism hosts run at the start besides _initialize, and instead of it.
+	exportHaskell      = "hs_init"
+	exportConstructors = "__wasm_call_ctors"
 
 	typeNothing = "()->()"
 	typeEntry   = "(i32,i32)->(i64)"
@@ -27,6 +32,9 @@ func admit(info Info, contract Contract, spec Spec) error {
 	if err := checkLimits(info, spec.Limits); err != nil {
 		return err
 	}
+	if err := checkSet(info, contract); err != nil {
+		return err
+	}
 	if err := checkExports(info, contract, spec); err != nil {
 		return err
 	}
@@ -44,32 +52,58 @@ func checkLimits(info Info, limits Limits) error {
 	}
 }
 
+// checkSet refuses a module that is written for both sets of imports: its entries
+// can be of one shape only.
+func checkSet(info Info, contract Contract) error {
+	if !isExtism(info) {
+		return nil
+	}
+	for _, entry := range info.Imports {
+		if entry.Module == contract.Module {
+			return &AdmissionError{
+				Stage: StageImports, Offset: entry.Offset,
+				Reason: fmt.Sprintf("it imports %s.%.64s and also functions of %s", entry.Module, entry.Name, extismEnv),
+				Fix:    fmt.Sprintf("build it with a Plinth SDK or with an Extism PDK, not with both: an Extism module's operation is %s.%s", extismUser, contract.Call),
+			}
+		}
+	}
+	return nil
+}
+
+// required answers the functions that a module must export, with their types.
+func required(info Info, contract Contract, spec Spec) (names []string, types map[string]string) {
+	types = make(map[string]string)
+	kind := typeExtismEntry
+	if !isExtism(info) {
+		kind = typeEntry
+		names, types[contract.Alloc] = append(names, contract.Alloc), typeAlloc
+	}
+	for _, entry := range spec.Entries {
+		names, types[entry] = append(names, entry), kind
+	}
+	return names, types
+}
+
 func checkExports(info Info, contract Contract, spec Spec) error {
 	if memory, ok := info.Export(exportMemory); !ok || memory.Kind != KindMemory {
 		return missingExport("the memory as "+exportMemory, "")
 	}
 	marker, ok := info.Export(contract.Marker)
-	if !ok || marker.Kind != KindFunction {
+	if !ok || marker.Kind != KindFunction && (marker.Kind != KindGlobal || !isExtism(info)) {
 		return missingExport("the marker function "+contract.Marker,
 			"build it with a current SDK; this host speaks the ABI that marker names")
 	}
-	required := map[string]string{contract.Alloc: typeAlloc}
-	for _, entry := range spec.Entries {
-		required[entry] = typeEntry
-	}
+	names, types := required(info, contract, spec)
+	missing := maps.Clone(types)
 	for _, export := range info.Exports {
-		want := required[export.Name]
-		delete(required, export.Name)
-		switch export.Name {
-		case contract.Free:
-			want = typeFree
-		case contract.Init:
-			want = typeEntry
-		case exportInitialize, contract.Reseed:
-			want = typeNothing
-		case "_start":
+		delete(missing, export.Name)
+		if export.Name == "_start" {
 			return missingExport("a library's entries; it exports _start, so it is a program",
 				"build it as a reactor: -buildmode=c-shared (Go, TinyGo), crate-type cdylib (Rust)")
+		}
+		want := types[export.Name]
+		if want == "" {
+			want = optionalType(export.Name, contract, isExtism(info))
 		}
 		if want == "" || export.Type == want {
 			continue
@@ -77,12 +111,33 @@ func checkExports(info Info, contract Contract, spec Spec) error {
 		return missingExport(fmt.Sprintf("%s as a function of type %s; it exports a %s of type %q",
 			export.Name, want, export.Kind, export.Type), "build it with a current SDK")
 	}
-	for _, name := range append([]string{contract.Alloc}, spec.Entries...) {
-		if want, missing := required[name]; missing {
+	for _, name := range names {
+		if want, lacking := missing[name]; lacking {
 			return missingExport(fmt.Sprintf("%s, a function of type %s", name, want), "export it, or take it out of the manifest")
 		}
 	}
 	return nil
+}
+
+// optionalType is what an export of that name must be when there is one, "" for
+// any.
+func optionalType(name string, contract Contract, extism bool) string {
+	switch name {
+	case contract.Init:
+		if extism {
+			return typeExtismEntry
+		}
+		return typeEntry
+	case exportInitialize, contract.Reseed:
+		return typeNothing
+	}
+	switch {
+	case !extism && name == contract.Free, extism && name == exportHaskell:
+		return typeFree
+	case extism && name == exportConstructors:
+		return typeNothing
+	}
+	return ""
 }
 
 func missingExport(what, fix string) error {
@@ -126,25 +181,38 @@ func refuseImport(entry Import, contract Contract, pure bool) (reason, fix strin
 	case contract.Module:
 		want = map[string]string{contract.Call: typeCall, contract.Read: typeRead}[entry.Name]
 		if want != "" && pure {
-			return "(a host operation, which providers and transforms may not use)",
-				"take the operations out: what such a plugin needs comes with its input"
+			return refusePure()
 		}
 	case wasiModule:
 		function, ok := wasiFunctionNamed(entry.Name)
 		if ok {
 			want = function.kind
 		}
+	case extismUser:
+		want = map[string]string{contract.Call: typeExtismCall}[entry.Name]
+		if want != "" && pure {
+			return refusePure()
+		}
+	case extismEnv:
+		function, ok := extismFunctionNamed(entry.Name)
+		if ok && function.world && pure {
+			return refusePure()
+		}
+		want = function.kind
 	case "env":
 		return "(nobody provides env)", "link the missing symbol in, and build for wasip1"
-	case "extism:host/env":
-		return "(Extism modules are not run by this engine)", "build it with a Plinth SDK"
 	}
 	if want == "" {
-		return "(not served)", fmt.Sprintf("only %s.%s, %s.%s and %s are served",
-			contract.Module, contract.Call, contract.Module, contract.Read, wasiModule)
+		return "(not served)", fmt.Sprintf("only %s.%s, %s.%s, %s, %s and %s.%s are served",
+			contract.Module, contract.Call, contract.Module, contract.Read, wasiModule, extismEnv, extismUser, contract.Call)
 	}
 	if want != entry.Type {
 		return fmt.Sprintf("(as %s, it is %s)", entry.Type, want), "build it with a current SDK"
 	}
 	return "", ""
+}
+
+func refusePure() (reason, fix string) {
+	return "(a host operation, which providers and transforms may not use)",
+		"take the operations out: what such a plugin needs comes with its input"
 }

@@ -20,6 +20,32 @@ func importing(module, name string, params, results []byte) *Module {
 	return guest
 }
 
+// importingExtism is the same with an entry as Extism's modules have it.
+func importingExtism(module, name string, params, results []byte) *Module {
+	guest := new(Module)
+	guest.Import(module, name, params, results)
+	guest.Memory(1, 0)
+	guest.Func(Marker, nil, nil, nil)
+	guest.Func("run", nil, Types(I32), nil, Const(0))
+	return guest
+}
+
+// extismRun is an Extism module with an entry "run" that imports some functions.
+func extismRun(functions ...string) *Module {
+	guest := NewExtism(Marker, functions...)
+	guest.Entry("run")
+	return &guest.Module
+}
+
+// bothSets imports an operation of ours and a function of Extism's.
+func bothSets() *Module {
+	guest := new(Module)
+	guest.Operations()
+	guest.Import(ExtismEnv, "alloc", Types(I64), Types(I64))
+	guest.Core().Entry("run", Const64(0))
+	return guest
+}
+
 func TestAdmission(t *testing.T) {
 	core := func(change func(*Module)) *Module {
 		guest := new(Module).Core()
@@ -66,13 +92,26 @@ func TestAdmission(t *testing.T) {
 			"it exports _start, so it is a program; build it as a reactor"},
 		{"env", importing("env", "emscripten_notify_memory_growth", Types(I32), nil), wasm.Spec{}, wasm.StageImports,
 			"env.emscripten_notify_memory_growth (nobody provides env); link the missing symbol in"},
-		{"extism", importing("extism:host/env", "alloc", Types(I64), Types(I64)), wasm.Spec{}, wasm.StageImports, "Extism modules are not run"},
+		{"Extism", extismRun("alloc", "var_set", "input_length"), wasm.Spec{}, "", ""},
+		{"Extism function nobody knows", extismRun("input_fly"), wasm.Spec{}, wasm.StageImports, "extism:host/env.input_fly (not served)"},
+		{"Extism function of another type", importingExtism("extism:host/env", "alloc", Types(I32), Types(I64)), wasm.Spec{}, wasm.StageImports,
+			"extism:host/env.alloc (as (i32)->(i64), it is (i64)->(i64))"},
+		{"Extism user function nobody knows", importingExtism("extism:host/user", "other", nil, nil), wasm.Spec{}, wasm.StageImports, "extism:host/user.other (not served)"},
+		{"Extism entry of the core's type", importing("extism:host/env", "alloc", Types(I64), Types(I64)), wasm.Spec{}, wasm.StageExports,
+			"run as a function of type ()->(i32)"},
+		{"Extism and core", bothSets(), wasm.Spec{}, wasm.StageImports,
+			"it imports test.host_call and also functions of extism:host/env; build it with a Plinth SDK or with an Extism PDK, not with both"},
+		{"Extism of a pure module", extismRun("alloc", "config_get", "log_info"), wasm.Spec{Pure: true}, "", ""},
+		{"Extism variables of a pure module", extismRun("var_get", "http_request"), wasm.Spec{Pure: true}, wasm.StageImports,
+			"extism:host/env.var_get (a host operation, which providers and transforms may not use); extism:host/env.http_request"},
+		{"Extism operation of a pure module", importingExtism("extism:host/user", Ask, Types(I64, I64), Types(I64)), wasm.Spec{Pure: true}, wasm.StageImports,
+			"extism:host/user.host_call (a host operation"},
 		{"old WASI", importing("wasi_unstable", "fd_write", nil, nil), wasm.Spec{}, wasm.StageImports, "wasi_unstable.fd_write (not served)"},
 		{"WASI function nobody knows", importing("wasi_snapshot_preview1", "fd_fly", nil, nil), wasm.Spec{}, wasm.StageImports, "fd_fly (not served)"},
 		{"WASI function of another type", importing("wasi_snapshot_preview1", "random_get", nil, nil), wasm.Spec{}, wasm.StageImports,
 			"random_get (as ()->(), it is (i32,i32)->(i32))"},
 		{"unknown operation import", importing(Host, "host_take", nil, nil), wasm.Spec{}, wasm.StageImports,
-			"only test.host_call, test.host_read and wasi_snapshot_preview1 are served"},
+			"only test.host_call, test.host_read, wasi_snapshot_preview1, extism:host/env and extism:host/user.host_call are served"},
 		{"operation of another type", importing(Host, Read, nil, nil), wasm.Spec{}, wasm.StageImports, "test.host_read (as ()->(), it is (i32)->())"},
 		{"many", manyImports, wasm.Spec{}, wasm.StageImports, "other.h (not served); 4 more; only"},
 		{"code the compiler refuses", core(func(m *Module) { m.Entry("run", Add) }), wasm.Spec{}, wasm.StageCompile, "the compiler refused it"},

@@ -28,6 +28,11 @@ type Request struct {
 	// Log gets what the guest prints, line by line and cleaned, on the call's
 	// goroutine. Nil writes to the engine's logger at debug level.
 	Log func(line string)
+	// LogAt gets what the guest logs at a level by Extism's functions: trace, debug,
+	// info, warn or error. Nil hands it to Log.
+	LogAt func(level, line string)
+	// World is what the guest may reach by Extism's functions.
+	World World
 	// Ambient is the guest's clock and randomness. Nil takes the system's, or for a
 	// pure module what is fixed by its input.
 	Ambient Ambient
@@ -55,7 +60,7 @@ type Result struct {
 	Served   int           // calls that a sticky instance answered before
 }
 
-// Call runs an entry. It fails with a *TrapError, *AnswerError, *LimitError,
+// Call runs an entry. It fails with a *TrapError, *AnswerError, *ExitError, *LimitError,
 // *HostError, *AdmissionError (of an instance that cannot be started, or of a
 // lazily compiled module), ErrDeadline, ErrCancelled, ErrBusy, ErrClosed or
 // ErrEntry, wrapped with module and entry. An answer counts even when the
@@ -125,6 +130,9 @@ type call struct {
 	ambient  Ambient
 	log      lineLog
 	observer Observer // nil for none
+	handles  *handles // nil unless the module is Extism's
+	world    World
+	response HTTPResponse // the last one, without its body
 
 	processor *processor
 	lane      Lane
@@ -167,9 +175,12 @@ func (m *Module) newCall(parent context.Context, request Request) *call {
 	}
 	c := &call{
 		most:   request.Fuel,
-		module: m, parent: parent, session: request.Session, ambient: request.Ambient, log: newLineLog(m.spec.Limits.LogBytes, emit),
+		module: m, parent: parent, session: request.Session, ambient: request.Ambient, log: newLineLog(m.spec.Limits.LogBytes, emit, request.LogAt),
 		processor: &m.engine.processors[request.Lane], lane: request.Lane,
-		watch: stopwatch{limit: request.Deadline}, operations: request.Operations, observer: request.Observer,
+		watch: stopwatch{limit: request.Deadline}, operations: request.Operations, observer: request.Observer, world: request.World,
+	}
+	if m.extism {
+		c.handles = newHandles(&m.spec.Limits, m.engine.reserve)
 	}
 	c.guest = guestContext{Context: parent, call: c}
 	return c
@@ -190,6 +201,10 @@ func (c *call) on(i *instance, fn func() error) (err error) {
 		c.watch.stop(time.Now())
 		if c.running {
 			c.processor.release()
+		}
+		if c.handles != nil {
+			c.module.engine.budget.Release(c.handles.held)
+			c.handles = nil
 		}
 	}()
 	err = fn()

@@ -3,7 +3,8 @@
 // bytes in and bytes out.
 //
 // The package knows the shape of the ABI, a marker, an allocator, entries of
-// (i32,i32)->i64 and two imports, and is told the names (Contract). What the bytes
+// (i32,i32)->i64 and two imports, and is told the names (Contract). It knows the
+// functions of Extism as well, so that what an Extism PDK builds runs like the rest. What the bytes
 // mean, which operations exist and who may use them is the caller's business. It
 // is the only package that imports wazero. DESIGN.md says why it is as it is.
 package wasm
@@ -26,12 +27,12 @@ import (
 // Contract names what the engine looks for in a module. All fields are required.
 type Contract struct {
 	Marker string // exported function of any type that says which ABI; never called
-	Alloc  string // exported (i32)->(i32): room for that many bytes, or 0
+	Alloc  string // exported (i32)->(i32): room for that many bytes, or 0; not by Extism modules
 	Free   string // exported (i32,i32)->(), optional in the module: gives an answer's room back
 	Init   string // exported entry, optional in the module: called once, before the snapshot
 	Reseed string // exported ()->(), optional in the module: called once in an instance that is as the snapshot, before the call
 	Module string // import module of the two below
-	Call   string // (i32,i32,i32,i32)->(i32): asks for an operation
+	Call   string // (i32,i32,i32,i32)->(i32): asks for an operation; of extism:host/user (i64,i64)->(i64)
 	Read   string // (i32)->(): copies its answer
 }
 
@@ -69,6 +70,7 @@ type Engine struct {
 	options    Options
 	system     Ambient // of calls that bring none of their own
 	processors *processors
+	budget     *memory.Budget // of all guests
 	memories   *memory.Pool
 	compilers  chan struct{} // one token per child that compiles
 
@@ -102,10 +104,12 @@ func New(options Options) (*Engine, error) {
 	}
 	options.CompileLimits = options.CompileLimits.withDefaults()
 	set(&options.MemoryMiB, 1024)
+	budget := memory.NewBudget(int64(options.MemoryMiB) << 20)
 	return &Engine{
 		options: options, system: system{started: time.Now()}, modules: make(map[*Module]struct{}),
 		processors: newProcessors(options.Tools, options.Quick),
-		memories:   memory.NewPool(memory.NewBudget(int64(options.MemoryMiB) << 20)),
+		budget:     budget,
+		memories:   memory.NewPool(budget),
 		compilers:  make(chan struct{}, 1),
 	}, nil
 }

@@ -87,6 +87,22 @@ type AnswerError struct {
 
 func (e *AnswerError) Error() string { return "invalid answer: " + e.Reason }
 
+// ExitError is an entry of a module built with an Extism PDK that returned, but
+// with an exit code other than 0 or with an error message set.
+type ExitError struct {
+	Code    uint32
+	Message string // valid UTF-8, cut at 16 KiB; empty when the guest set none
+	Output  []byte // what it had set nevertheless
+}
+
+func (e *ExitError) Error() string {
+	text := fmt.Sprintf("exit code %d", int32(e.Code))
+	if e.Message != "" {
+		text += ": " + clean(e.Message, maxExitLine)
+	}
+	return text
+}
+
 // LimitError is a size or a count beyond its limit. Knob names the field of
 // Limits that sets it, or is empty for a fixed limit.
 type LimitError struct {
@@ -124,6 +140,7 @@ const (
 	KindAdmission   = "admission"
 	KindTrap        = "trap"
 	KindAnswer      = "answer"
+	KindExit        = "exit"
 	KindLimit       = "limit"
 	KindDeadline    = "deadline"
 	KindCancelled   = "cancelled"
@@ -162,6 +179,7 @@ func kindOfType(err error) string {
 		admission *AdmissionError
 		trap      *TrapError
 		answer    *AnswerError
+		exit      *ExitError
 		limit     *LimitError
 		host      *HostError
 	)
@@ -172,6 +190,8 @@ func kindOfType(err error) string {
 		return KindTrap
 	case errors.As(err, &answer):
 		return KindAnswer
+	case errors.As(err, &exit):
+		return KindExit
 	case errors.As(err, &limit):
 		return KindLimit
 	case errors.As(err, &host):

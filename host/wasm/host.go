@@ -52,7 +52,18 @@ func hostFault(name string, fault any) *stopped {
 func hostCall(ctx context.Context, module api.Module, stack []uint64) {
 	c := callOf(ctx)
 	c.safepoint()
-	c.pending = c.operate(module.Memory(), stack)
+	memory, nameLength, requestLength := module.Memory(), uint32(stack[1]), uint32(stack[3])
+	c.pending = c.operate(uint64(nameLength), uint64(requestLength), func() (string, []byte) {
+		name := string(c.view(memory, uint32(stack[0]), nameLength, "an operation's name"))
+		return name, append([]byte(nil), c.view(memory, uint32(stack[2]), requestLength, "an operation's request")...)
+	})
+	c.endOperation()
+	stack[0] = uint64(uint32(len(c.pending)))
+}
+
+// endOperation notices that the call ended during an operation. A call without a
+// processor must not enter the guest.
+func (c *call) endOperation() {
 	ended := c.ended(time.Now())
 	if ended != nil {
 		c.announce(ended)
@@ -63,7 +74,6 @@ func hostCall(ctx context.Context, module api.Module, stack []uint64) {
 	if c.observer != nil {
 		c.observer.Answered(c.pending, ended)
 	}
-	stack[0] = uint64(uint32(len(c.pending)))
 }
 
 // announce replaces the pending answer by the call's end.
@@ -75,12 +85,12 @@ func (c *call) announce(err error) {
 	c.pending = c.module.engine.options.Refuse(err)
 }
 
-// operate answers one operation, or words why it is refused.
-func (c *call) operate(memory api.Memory, stack []uint64) []byte {
+// operate answers one operation, or words why it is refused. read takes name and
+// request out of the guest, once their lengths are known to be within the limits.
+func (c *call) operate(nameLength, requestLength uint64, read func() (name string, request []byte)) []byte {
 	refuse := c.module.engine.options.Refuse
 	limits := &c.module.spec.Limits
 	c.asked++
-	nameLength, requestLength := uint32(stack[1]), uint32(stack[3])
 	switch {
 	case c.operations == nil:
 		return refuse(ErrUnavailable)
@@ -88,26 +98,27 @@ func (c *call) operate(memory api.Memory, stack []uint64) []byte {
 		return refuse(&LimitError{What: "operations in one call", Got: int64(c.asked), Limit: int64(limits.Operations), Knob: "Operations"})
 	case nameLength > maxOperationName:
 		return refuse(&LimitError{What: "bytes of an operation's name", Got: int64(nameLength), Limit: maxOperationName})
-	case uint64(requestLength) > uint64(limits.OperationBytes):
+	case requestLength > uint64(limits.OperationBytes):
 		return refuse(&LimitError{What: "bytes of an operation's request", Got: int64(requestLength), Limit: int64(limits.OperationBytes), Knob: "OperationBytes"})
 	}
-	name := string(c.view(memory, uint32(stack[0]), nameLength, "an operation's name"))
-	request := append([]byte(nil), c.view(memory, uint32(stack[2]), requestLength, "an operation's request")...)
+	name, request := read()
 	if c.observer != nil {
 		c.observer.Asked(name, request)
 	}
 	if c.told {
 		return nil // the answer is the call's end
 	}
-	answer := c.perform(name, request)
+	var answer []byte
+	c.carryOut(name, func(ctx context.Context) { answer = c.operations.Call(ctx, name, request) })
 	if len(answer) > limits.OperationBytes {
 		return refuse(&LimitError{What: "bytes of an operation's answer", Got: int64(len(answer)), Limit: int64(limits.OperationBytes), Knob: "OperationBytes"})
 	}
 	return answer
 }
 
-// perform names the operation in a panic of it.
-func (c *call) perform(name string, request []byte) []byte {
+// carryOut runs what the host does for the guest, with a context that carries the
+// call's end. A panic of it is named.
+func (c *call) carryOut(name string, fn func(ctx context.Context)) {
 	defer func() {
 		if fault := recover(); fault != nil {
 			panic(hostFault(name, fault))
@@ -115,7 +126,7 @@ func (c *call) perform(name string, request []byte) []byte {
 	}()
 	ctx := c.operation()
 	defer ctx.end()
-	return c.operations.Call(ctx, name, request)
+	fn(ctx)
 }
 
 // hostRead is the import that copies the pending answer to where the guest wants

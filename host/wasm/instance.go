@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/tetratelabs/wazero/api"
@@ -26,7 +27,9 @@ type instance struct {
 	renew   *function // nil when it is not exported
 	entries map[string]*function
 	stack   [2]uint64 // parameters and results
-	running *function
+
+	variables variables // of an Extism module
+	running   *function
 
 	start   Ambient // Result.Start
 	session string  // whom a sticky instance serves, once used
@@ -73,10 +76,10 @@ func mutable(module api.Module, name string) (api.MutableGlobal, error) {
 // initialize runs what must run before the first call.
 func (i *instance) initialize(c *call) error {
 	contract, spec := &c.module.engine.options.Contract, &c.module.spec
-	for _, first := range [][2]string{{meter.Start, "start function"}, {exportInitialize, exportInitialize}} {
-		if start := resolve(i.module, first[0]); start != nil {
-			if err := i.invoke(c, start, nil); err != nil {
-				return fmt.Errorf("%s: %w", first[1], err)
+	for _, name := range i.beginnings(c.module.extism) {
+		if start := resolve(i.module, name); start != nil {
+			if err := i.invoke(c, start, make([]uint64, len(start.Definition().ParamTypes()))); err != nil {
+				return fmt.Errorf("%s: %w", strings.Replace(name, meter.Start, "start function", 1), err)
 			}
 		}
 	}
@@ -103,8 +106,23 @@ func (i *instance) reseed(c *call) error {
 	return i.invoke(c, i.renew, nil)
 }
 
+// beginnings are the functions that run before all others, in their order.
+func (i *instance) beginnings(extism bool) []string {
+	names := []string{meter.Start, exportInitialize}
+	if !extism {
+		return names
+	}
+	if resolve(i.module, exportInitialize) == nil && resolve(i.module, exportHaskell) == nil {
+		names = append(names, exportConstructors)
+	}
+	return append(names, exportHaskell)
+}
+
 // exchange calls an entry with a message and answers a copy of its answer.
 func (i *instance) exchange(c *call, entry *function, input []byte) ([]byte, error) {
+	if c.handles != nil {
+		return i.exchangeHandles(c, entry, input)
+	}
 	at, err := i.put(c, input)
 	if err != nil {
 		return nil, err

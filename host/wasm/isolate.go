@@ -18,6 +18,8 @@ type snapshot struct {
 	globals []uint64
 	bytes   int64
 	start   Ambient // of the instance it was taken of; Result.Start
+
+	variables variables
 }
 
 // take makes the module's snapshot of a new instance. Modules whose calls get a
@@ -35,6 +37,7 @@ func (m *Module) take(i *instance) (*snapshot, error) {
 	for _, global := range i.globals {
 		s.globals = append(s.globals, global.Get())
 	}
+	s.variables = i.variables.clone()
 	return s, nil
 }
 
@@ -53,6 +56,7 @@ func (m *Module) restore(i *instance) error {
 	for at, global := range i.globals {
 		global.Set(m.snapshot.globals[at])
 	}
+	i.variables = m.snapshot.variables.clone()
 	i.copied = true
 	return nil
 }
@@ -114,6 +118,12 @@ func roomy[T any](e *Engine, create func() (T, error)) (T, error) {
 		err = &LimitError{What: "bytes of memory of all guests", Got: over.Used + over.Wanted, Limit: over.Limit, Knob: "Options.MemoryMiB"}
 	}
 	return made, err
+}
+
+// reserve takes bytes of all guests' budget for a call.
+func (e *Engine) reserve(bytes int64) error {
+	_, err := roomy(e, func() (struct{}, error) { return struct{}{}, e.budget.Reserve(bytes) })
+	return err
 }
 
 // trim closes what is idle in all modules.

@@ -66,6 +66,15 @@ func limitBites() map[string]bite {
 			wasm.Limits{OperationBytes: 9}, wasm.Limits{OperationBytes: 10}, callLimited("ask", make([]byte, 10)), wasm.KindOther,
 			"bytes of an operation's request: 10, the limit is 9 (OperationBytes)",
 		},
+		"HandleMiB": {
+			wasm.Limits{HandleMiB: 1}, wasm.Limits{HandleMiB: 2}, callHoarder("much"), wasm.KindLimit, "bytes of Extism memory in one call: 1048577, the limit is 1048576 (HandleMiB)",
+		},
+		"Handles": {
+			wasm.Limits{Handles: 1}, wasm.Limits{Handles: 2}, callHoarder("many"), wasm.KindLimit, "blocks of Extism memory in one call: 2, the limit is 1 (Handles)",
+		},
+		"VariableBytes": {
+			wasm.Limits{VariableBytes: 45}, wasm.Limits{VariableBytes: 46}, callHoarder("variable"), wasm.KindLimit, "bytes of variables: 45, the limit is 45 (VariableBytes)",
+		},
 		"StickyCalls": {
 			wasm.Limits{StickyCalls: 2}, wasm.Limits{StickyCalls: 3}, countThrice, wasm.KindOther, "it began anew",
 		},

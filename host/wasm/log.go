@@ -12,14 +12,28 @@ const maxLogLine = 4 << 10
 // says so once and drops the rest.
 type lineLog struct {
 	emit    func(line string)
+	leveled func(level, line string) // nil hands all to emit
 	limit   int
 	left    int
 	partial [2][]byte // of stdout and stderr
 	full    bool
 }
 
-func newLineLog(limit int, emit func(string)) lineLog {
-	return lineLog{emit: emit, limit: limit, left: limit}
+func newLineLog(limit int, emit func(string), leveled func(level, line string)) lineLog {
+	return lineLog{emit: emit, leveled: leveled, limit: limit, left: limit}
+}
+
+// message takes what a guest logs at a level, one line or several.
+func (l *lineLog) message(level string, data []byte) {
+	if l.leveled == nil {
+		l.write(0, append(data, '\n'))
+		return
+	}
+	emit := l.emit
+	l.flush() // what it printed comes before
+	l.emit = func(line string) { l.leveled(level, line) }
+	defer func() { l.emit = emit }()
+	l.write(0, append(data, '\n'))
 }
 
 // write takes bytes of stream 0 or 1.

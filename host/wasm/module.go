@@ -17,6 +17,7 @@ type Module struct {
 	prepared  *prepared
 	folder    string // of the cache, "" without one
 	isolation Isolation
+	extism    bool // built with an Extism PDK
 	logger    hclog.Logger
 	debug     func(line string) // logs what a guest prints
 	pool      *pool
@@ -43,7 +44,7 @@ type Module struct {
 func newModule(e *Engine, spec Spec, p *prepared, folder string) *Module {
 	m := &Module{
 		engine: e, spec: spec, prepared: p, folder: folder,
-		logger:   e.options.Logger.Named(spec.Name),
+		extism: isExtism(p.Info), logger: e.options.Logger.Named(spec.Name),
 		compiled: make(chan struct{}), founding: make(chan struct{}, 1),
 	}
 	m.life, m.end = context.WithCancelCause(context.Background())

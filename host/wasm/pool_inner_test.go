@@ -11,7 +11,7 @@ import (
 // However much of memory instances begin with, what is counted for them is taken
 // back when they are gone.
 func TestPoolCountsWhatInstancesHave(t *testing.T) {
-	p := newPool(Limits{PoolMiB: 1}.withDefaults(), false)
+	p := newPool(Limits{PoolMiB: 1}.WithDefaults(), false)
 	p.settle(200 << 10)
 	for n := range 20 {
 		if err := p.enter(context.Background(), "", time.Second); err != nil {
@@ -34,7 +34,7 @@ func TestPoolCountsWhatInstancesHave(t *testing.T) {
 
 // What was granted before an instance's size was known is counted once it is.
 func TestPoolSettles(t *testing.T) {
-	p := newPool(Limits{PoolMiB: 1}.withDefaults(), false)
+	p := newPool(Limits{PoolMiB: 1}.WithDefaults(), false)
 	for range 3 {
 		if err := p.enter(context.Background(), "", time.Second); err != nil {
 			t.Fatal(err)

@@ -155,6 +155,11 @@ func (m *Module) serve(entry Import) api.GoModuleFunc {
 	case entry.Module == wasiModule:
 		function, _ := wasiFunctionNamed(entry.Name)
 		return function.host()
+	case entry.Module == extismEnv:
+		function, _ := extismFunctionNamed(entry.Name)
+		return function.host()
+	case entry.Module == extismUser:
+		return extismFunction{serve: extismCall}.host()
 	case entry.Name == m.engine.options.Contract.Call:
 		return hostCall
 	default:

@@ -8,8 +8,8 @@ type Spec struct {
 	Name string
 	// Wasm is the module; it must not change afterwards.
 	Wasm []byte
-	// Entries are the exports that can be called, each (i32,i32)->(i64). All must
-	// be there.
+	// Entries are the exports that can be called, each (i32,i32)->(i64), or ()->(i32)
+	// in a module built with an Extism PDK. All must be there.
 	Entries []string
 	Limits  Limits
 	// Pure refuses a module that imports host operations.
@@ -23,6 +23,8 @@ type Spec struct {
 	// from the cache, too. A module that is not in the cache yet is compiled by Load,
 	// so that no call's time goes to the compiler; without a cache the first call waits.
 	Lazy bool
+	// Config is what Extism's config_get answers.
+	Config map[string]string
 	// Init is the message for the contract's init entry, called on every new
 	// instance when it is exported. Nil skips the call.
 	Init []byte
@@ -35,7 +37,7 @@ type Spec struct {
 }
 
 func (s Spec) withDefaults() Spec {
-	s.Limits = s.Limits.withDefaults()
+	s.Limits = s.Limits.WithDefaults()
 	if s.Isolation == "" {
 		s.Isolation = Restore
 	}
@@ -71,11 +73,15 @@ type Limits struct {
 	LogBytes       int           // of a call, then dropped with one notice; 64 KiB
 	Operations     int           // of a call; 1,000
 	OperationBytes int           // of an operation's request, and of its answer; 16 MiB
+	HandleMiB      int           // that an Extism module's call holds outside of its memory, its input included; as MemoryMiB
+	Handles        int           // blocks that such a call holds; 65,536
+	VariableBytes  int           // of the variables in an Extism module's instance; 1 MiB
 	StickyCalls    int           // that a sticky instance serves; 1,000
 	StickyAge      time.Duration // that a sticky instance lives; 1 h
 }
 
-func (l Limits) withDefaults() Limits {
+// WithDefaults fills in the zero fields.
+func (l Limits) WithDefaults() Limits {
 	set(&l.MemoryMiB, 32)
 	set(&l.Instances, 4)
 	set(&l.PoolMiB, 256)
@@ -91,6 +97,9 @@ func (l Limits) withDefaults() Limits {
 	set(&l.StickyCalls, 1000)
 	set(&l.StickyAge, time.Hour)
 	l.MemoryMiB = min(l.MemoryMiB, 2048)
+	set(&l.HandleMiB, l.MemoryMiB)
+	set(&l.Handles, 65536)
+	set(&l.VariableBytes, 1<<20)
 	return l
 }
 

@@ -57,8 +57,12 @@ func randomGet(c *call, memory api.Memory, stack []uint64) errno {
 	return errnoSuccess
 }
 
-// procExit ends the call: a guest that exits, even with 0, gives no answer.
+// procExit ends the call: a guest that exits, even with 0, gives no answer. One of
+// Extism's ends its entry so, and its output counts.
 func procExit(c *call, _ api.Memory, stack []uint64) errno {
+	if c.handles != nil {
+		c.stop(&ExitError{Code: uint32(stack[0])})
+	}
 	c.stop(&TrapError{Reason: fmt.Sprintf("exit with status %d", uint32(stack[0]))})
 	return errnoSuccess
 }

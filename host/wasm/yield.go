@@ -34,6 +34,15 @@ func (c *call) safepoint() {
 	c.refill()
 }
 
+// charge takes fuel for what the host does in the guest's place.
+func (c *call) charge(fuel int64) {
+	left := int64(c.instance.counter.Get()) - fuel
+	c.instance.counter.Set(uint64(left))
+	if left < 0 {
+		c.safepoint()
+	}
+}
+
 // pause checks the call and lets others run.
 func (c *call) pause() {
 	now := time.Now()

@@ -17,6 +17,7 @@ func Layers() []Layer {
 		{"edge", []string{"host/server", "host/plugin", "client"}},
 		{"translate", []string{"host/bridge"}},
 		{"recordings", []string{"host/replay"}},
+		{"second engine", []string{"host/extism"}},
 		{"services", []string{"host/egress", "host/fsys", "host/offline", "host/process", "host/shell", "host/wasm", "plugins/builtin"}},
 		{"search parts", []string{"host/fsys/ignore", "host/fsys/search"}},
 		{"guest memory", []string{"host/wasm/memory"}},

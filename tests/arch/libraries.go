@@ -16,8 +16,8 @@ type Library struct {
 // Libraries lists what must be replaceable in one place.
 func Libraries() []Library {
 	return []Library{
-		{"github.com/tetratelabs/wazero", []string{"host/wasm", "host/wasm/memory", "host/wasm/meter", "host/wasm/binary"}, "the engine is one folder: its allocator, and tests of its parts"},
-		{"github.com/extism", []string{"host/wasm"}, "the engine is one package"},
+		{"github.com/tetratelabs/wazero", []string{"host/wasm", "host/wasm/memory", "host/wasm/meter", "host/wasm/binary", "host/extism"}, "the engine is one folder: its allocator, and tests of its parts; the SDK is built on the same runtime"},
+		{"github.com/extism", []string{"host/extism"}, "the SDK is run by one package"},
 		{"github.com/mattn/go-sqlite3", []string{"store/sqlite"}, "the driver is one package"},
 		{"github.com/danielgtaylor/huma", []string{"host/server"}, "the HTTP framework stays at the edge"},
 		{"github.com/gorilla/websocket", []string{"host/server", "client", "docs/examples/follow"}, "both ends of the live stream and the example of one, and nobody else"},
