@@ -21,6 +21,7 @@ type document struct {
 	AllowedOrigins []string            `toml:"allowed_origins"`
 	Data           *string             `toml:"data"`
 	Providers      map[string]Provider `toml:"providers"`
+	Network        networkTable        `toml:"network"`
 	Permissions    struct {
 		Rules []Rule `toml:"rules"`
 	} `toml:"permissions"`
@@ -62,6 +63,7 @@ func (l *loader) decode(path string, data []byte) {
 	l.config.AllowedHosts = doc.AllowedHosts
 	l.config.AllowedOrigins = doc.AllowedOrigins
 	l.config.Providers = doc.Providers
+	l.network(doc.Network)
 	l.config.Rules = doc.Permissions.Rules
 	l.plugins(doc.Plugins)
 }
