@@ -14,6 +14,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/plinthhost/plinth/cmd/host/config"
+	"github.com/plinthhost/plinth/host/egress"
 	"github.com/plinthhost/plinth/host/fsys"
 	"github.com/plinthhost/plinth/host/plugin"
 	"github.com/plinthhost/plinth/host/secret"
@@ -45,6 +46,7 @@ type app struct {
 	store       *sqlite.Store
 	scrubber    *secret.Scrubber
 	secrets     *secret.Resolver
+	network     *egress.Network // the one way out, for providers and for what plugins fetch
 	registries  *registry.Registries
 	kinds       session.Kinds
 	permissions *session.Permissions

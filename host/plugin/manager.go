@@ -16,6 +16,7 @@ import (
 
 	"github.com/plinthhost/plinth/host/bridge"
 	"github.com/plinthhost/plinth/host/egress"
+	"github.com/plinthhost/plinth/host/extism"
 	"github.com/plinthhost/plinth/host/replay"
 	"github.com/plinthhost/plinth/host/secret"
 	"github.com/plinthhost/plinth/host/wasm"
@@ -64,6 +65,8 @@ type Settings struct {
 	Secrets map[string]string
 	// Record says which calls are recorded.
 	Record Record
+	// ExtismSDK: it runs by extism/go-sdk, unmetered.
+	ExtismSDK bool
 }
 
 // Record says which calls of a plugin are recorded.
@@ -202,18 +205,13 @@ func (m *Manager) activate(ctx context.Context, candidate Candidate) (revision s
 	if err != nil {
 		return revision, err
 	}
-	record := m.options.Settings[manifest.ID].Record
-	if record != "" && record != RecordOff {
-		spec.Start = replay.Start
-	}
-	module, err := m.engine.Load(ctx, spec)
+	logger := m.options.Logger.Named(manifest.ID)
+	module, err := m.load(ctx, spec, revision, logger)
 	if err != nil {
 		return revision, err
 	}
-	logger := m.options.Logger.Named(manifest.ID)
 	plugin := &bridge.Plugin{ID: manifest.ID, Revision: revision, Builtin: candidate.Builtin, Operations: int64(spec.Limits.Operations), LogBytes: int64(spec.Limits.LogBytes),
-		Caller: m.caller(module, revision, record, logger),
-		Log:    func(level, line string) { logger.Log(hclog.LevelFromString(level), line) }}
+		Caller: bridge.NewCaller(module), Log: func(level, line string) { logger.Log(hclog.LevelFromString(level), line) }}
 	contributions, connections, err := m.contributions(plugin, manifest)
 	if err == nil {
 		_, err = m.options.Registries.Replace(registry.Scope{ID: manifest.ID, Builtin: candidate.Builtin, Revision: revision, Contributions: contributions})
@@ -226,25 +224,55 @@ func (m *Manager) activate(ctx context.Context, candidate Candidate) (revision s
 	}
 	m.mu.Lock()
 	m.connections = append(m.connections, connections...)
+	if _, ok := module.(*extism.Module); ok { // the engine closes its own
+		m.connections = append(m.connections, module)
+	}
 	m.mu.Unlock()
 	return revision, nil
 }
 
-// caller records the module's calls where the operator wants it.
-func (m *Manager) caller(module *wasm.Module, revision string, record Record, logger hclog.Logger) bridge.Caller {
-	sink := m.options.Recordings
-	switch record {
-	case "", RecordOff:
-		return bridge.NewCaller(module)
-	case RecordFailing:
-		sink = replay.Failing(sink)
+// module is what an engine has loaded.
+type module interface {
+	bridge.Module
+	io.Closer
+}
+
+// load has the module run as the operator wants it.
+func (m *Manager) load(ctx context.Context, spec wasm.Spec, revision string, logger hclog.Logger) (module, error) {
+	settings := m.options.Settings[spec.Name]
+	if settings.ExtismSDK {
+		if settings.Record != "" && settings.Record != RecordOff {
+			return nil, fmt.Errorf("plugins.%q: calls by extism-sdk cannot be recorded; set record = \"off\"", spec.Name)
+		}
+		return extism.Load(ctx, extism.Options{Contract: bridge.Contract(), Refuse: bridge.Refuse, Logger: logger}, spec)
 	}
-	options := replay.Options{Sink: sink, Host: m.options.Version, Revision: revision, CallID: bridge.CallID, Failed: bridge.Failed,
+	if settings.Record == "" || settings.Record == RecordOff {
+		return m.engine.Load(ctx, spec)
+	}
+	spec.Start = replay.Start
+	loaded, err := m.engine.Load(ctx, spec)
+	if err != nil {
+		return nil, err
+	}
+	return recordedModule{Recorder: m.recorder(loaded, revision, settings.Record, logger), Closer: loaded}, nil
+}
+
+// recordedModule is a module whose calls are recorded.
+type recordedModule struct {
+	*replay.Recorder
+	io.Closer
+}
+
+func (m *Manager) recorder(loaded *wasm.Module, revision string, record Record, logger hclog.Logger) *replay.Recorder {
+	options := replay.Options{Sink: m.options.Recordings, Host: m.options.Version, Revision: revision, CallID: bridge.CallID, Failed: bridge.Failed,
 		Lost: func(err error) { logger.Warn("a recording is lost", "error", err) }}
+	if record == RecordFailing {
+		options.Sink = replay.Failing(options.Sink)
+	}
 	if m.options.Scrubber != nil {
 		options.Scrubber = m.options.Scrubber
 	}
-	return bridge.NewCaller(replay.Record(module, options))
+	return replay.Record(loaded, options)
 }
 
 // revisionOf names a module with its settings.

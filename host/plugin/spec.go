@@ -44,7 +44,26 @@ func specOf(candidate Candidate, config json.RawMessage, operator abi.ManifestLi
 		Builtin: candidate.Builtin, Lazy: candidate.Builtin,
 		Isolation: wasm.Isolation(manifest.Isolation.Mode),
 		Init:      init, CheckInit: bridge.CheckInit,
+		Config: extismConfig(config),
 	}, nil
+}
+
+// extismConfig is the settings as Extism's own functions answer them: texts as they
+// are, all else in JSON.
+func extismConfig(config json.RawMessage) map[string]string {
+	var values map[string]json.RawMessage
+	if json.Unmarshal(config, &values) != nil {
+		return nil
+	}
+	all := make(map[string]string, len(values))
+	for key, value := range values {
+		var text string
+		if json.Unmarshal(value, &text) != nil {
+			text = string(value)
+		}
+		all[key] = text
+	}
+	return all
 }
 
 // entries lists what the module must export for what its manifest declares.

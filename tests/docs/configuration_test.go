@@ -287,10 +287,12 @@ func defaultValues(t *testing.T) map[string]string {
 				if !strings.HasSuffix(field.String(), "/.local/share/plinth") {
 					t.Errorf("the default data folder is %s", field)
 				}
+			case field.Kind() == reflect.Slice, field.Kind() == reflect.String && field.Len() == 0:
+				found[name] = "none"
 			case field.Kind() == reflect.String:
 				found[name] = code(strconv.Quote(field.String()))
-			case field.Kind() == reflect.Slice:
-				found[name] = "none"
+			case field.Kind() == reflect.Bool:
+				found[name] = code(strconv.FormatBool(field.Bool()))
 			case field.Kind() == reflect.Int:
 				found[name] = code(fmt.Sprint(field.Int()))
 			}

@@ -31,6 +31,7 @@ type Config struct {
 	Data string
 	// Providers by the name a model is chosen with; none. "offline" is always there.
 	Providers map[string]Provider
+	Network   Network
 	// Rules of permission, in order; the last that fits decides. None.
 	Rules   []Rule
 	Runner  Runner
@@ -41,14 +42,8 @@ type Config struct {
 	LogLevel string
 	// File is the configuration file that was looked for, there or not.
 	File string
-}
 
-// Provider is one [providers.NAME].
-type Provider struct {
-	Plugin  string   `toml:"plugin"`   // "owner/name" of the plugin that speaks its protocol
-	BaseURL string   `toml:"base_url"` // the only place its requests go
-	Secret  string   `toml:"secret"`   // a reference, as secret.Check has it; empty for none
-	Models  []string `toml:"models"`   // what may be chosen; empty for any
+	origins origins // of what the file, variables and flags gave
 }
 
 // Rule is one permission rule. Action and Resource are patterns.
@@ -88,6 +83,9 @@ type Plugin struct {
 	Limits map[string]int64
 	// Secrets are references by the handles of the manifest's secret requests.
 	Secrets map[string]string
+	// Engine is what runs it: plinth, or extism-sdk for a module built with an Extism
+	// PDK; plinth.
+	Engine string
 	// Record says which calls are kept as files: off, failing or all; off.
 	Record string
 }

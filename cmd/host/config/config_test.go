@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/plinthhost/plinth/cmd/host/config"
 	"github.com/plinthhost/plinth/session"
@@ -41,7 +42,7 @@ func TestDefaults(t *testing.T) {
 		Data: filepath.Join(dir, ".local/share/plinth"), Runner: config.Runner{MaxTurns: 25, MaxParallelTools: 16}, Engine: config.Engine{MemoryMiB: 1024},
 		LogLevel: "info", File: filepath.Join(dir, ".config/plinth/config.toml"),
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(config.Config{})); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -101,7 +102,7 @@ func TestFile(t *testing.T) {
 			"acme/weather": {}, "acme/rules": {Enabled: true, Config: json.RawMessage(`{"level":3,"rules":["be kind"]}`)}}},
 		LogLevel: "debug", File: filepath.Join(dir, ".config/plinth/config.toml"),
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(config.Config{})); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -23,6 +23,7 @@ type document struct {
 	AllowedOrigins []string            `toml:"allowed_origins"`
 	Data           *string             `toml:"data"`
 	Providers      map[string]Provider `toml:"providers"`
+	Network        networkTable        `toml:"network"`
 	Permissions    struct {
 		Rules []Rule `toml:"rules"`
 	} `toml:"permissions"`
@@ -70,6 +71,7 @@ func (l *loader) decode(path string, data []byte) {
 	l.config.AllowedHosts = doc.AllowedHosts
 	l.config.AllowedOrigins = doc.AllowedOrigins
 	l.config.Providers = doc.Providers
+	l.network(doc.Network)
 	l.config.Rules = doc.Permissions.Rules
 	l.plugins(doc.Plugins)
 }
@@ -170,6 +172,11 @@ func (l *loader) plugin(id string, settings map[string]any) Plugin {
 				l.oneOf(key, value, "off", "failing", "all")
 				continue
 			}
+			if name == "engine" {
+				plugin.Engine = value
+				l.oneOf(key, value, "plinth", "extism-sdk")
+				continue
+			}
 		case map[string]any:
 			if name == "config" {
 				encoded, err := json.Marshal(value)
@@ -191,6 +198,8 @@ func (l *loader) plugin(id string, settings map[string]any) Plugin {
 		switch name {
 		case "enabled":
 			l.problem(key, settings[name], "must be true or false")
+		case "engine":
+			l.problem(key, settings[name], "must be plinth or extism-sdk")
 		case "record":
 			l.problem(key, settings[name], "must be one of off, failing, all")
 		case "config", "limits":
@@ -198,7 +207,7 @@ func (l *loader) plugin(id string, settings map[string]any) Plugin {
 		case "secrets":
 			l.problem(key, nil, "must be a table of references by the plugin's handles") // it may be the secret itself
 		default:
-			l.problem(key, nil, "unknown key; known here: enabled, config, limits, record, secrets")
+			l.problem(key, nil, "unknown key; known here: enabled, engine, config, limits, record, secrets")
 		}
 	}
 	return plugin

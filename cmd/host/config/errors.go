@@ -48,11 +48,21 @@ func (p Problem) String() string {
 	return b.String() + p.Text
 }
 
+// Mistake answers an error for a value that turns out to be wrong after loading, with
+// the place where the key, given in its parts, or the table around it was set.
+func (c Config) Mistake(text string, key ...string) *Error {
+	at := c.origins.at(join(key...))
+	return &Error{Problems: []Problem{{Source: at.source, Line: at.line, Key: display(join(key...)), Text: text}}}
+}
+
 // origin is where a value was set.
 type origin struct {
 	source string
 	line   int
 }
+
+// origins are by key.
+type origins map[string]origin
 
 // problem records that value, set at key, is wrong.
 func (l *loader) problem(key string, value any, format string, args ...any) {
@@ -60,14 +70,14 @@ func (l *loader) problem(key string, value any, format string, args ...any) {
 	if value != nil {
 		shown = fmt.Sprintf("%#v", value)
 	}
-	at := l.at(key)
+	at := l.origins.at(key)
 	l.problems = append(l.problems, Problem{Source: at.source, Line: at.line, Key: display(key), Value: shown, Text: fmt.Sprintf(format, args...)})
 }
 
 // at answers where key was set, or the nearest table around it.
-func (l *loader) at(key string) origin {
+func (o origins) at(key string) origin {
 	for {
-		if at, ok := l.origins[key]; ok {
+		if at, ok := o[key]; ok {
 			return at
 		}
 		end := strings.LastIndex(key, separator)

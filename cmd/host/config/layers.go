@@ -82,8 +82,8 @@ func (l *loader) environment(foreign []string) {
 	for _, name := range foreign {
 		known[name] = true
 	}
-	for _, provider := range l.config.Providers {
-		if name, ok := strings.CutPrefix(provider.Secret, "env:"); ok {
+	for _, reference := range l.config.references() {
+		if name, ok := strings.CutPrefix(reference, "env:"); ok {
 			known[name] = true
 		}
 	}

@@ -90,7 +90,7 @@ func Load(sources Sources) (Config, error) {
 		config:  defaults(folders),
 		env:     Variables(sources.Environ),
 		home:    Variables(sources.Environ)["HOME"],
-		origins: map[string]origin{},
+		origins: origins{},
 	}
 	if err := l.file(folders, sources.Flags.File); err != nil {
 		return Config{}, err
@@ -101,6 +101,7 @@ func Load(sources Sources) (Config, error) {
 	if len(l.problems) > 0 {
 		return Config{}, &Error{Problems: l.problems}
 	}
+	l.config.origins = l.origins
 	return l.config, nil
 }
 
@@ -109,7 +110,7 @@ type loader struct {
 	config   Config
 	env      map[string]string
 	home     string
-	origins  map[string]origin
+	origins  origins
 	problems []Problem
 }
 

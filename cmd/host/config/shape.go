@@ -12,6 +12,9 @@ import (
 func typeAt(key []string) reflect.Type {
 	at := reflect.TypeFor[document]()
 	for _, part := range key {
+		if at.Kind() == reflect.Pointer {
+			at = at.Elem()
+		}
 		if at.Kind() == reflect.Slice {
 			at = at.Elem()
 			if _, err := strconv.Atoi(part); err == nil {
@@ -73,6 +76,8 @@ func kindAt(key []string) string {
 		return "a string in quotes"
 	case reflect.Int:
 		return "a whole number"
+	case reflect.Bool:
+		return "true or false"
 	case reflect.Slice:
 		if at.Elem().Kind() == reflect.String {
 			return "a list of strings"

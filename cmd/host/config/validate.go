@@ -9,13 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/plinthhost/plinth/host/egress"
-	"github.com/plinthhost/plinth/host/secret"
 )
-
-// offline is the provider that is always there.
-const offline = "offline"
 
 var (
 	name     = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,63}$`)
@@ -40,9 +34,9 @@ func (l *loader) validate() {
 			l.problem(join("allowed_origins", strconv.Itoa(i)), text, `must be an origin without a path, like "https://plinth.example:8443"`)
 		}
 	}
-	c.Data = l.folder("data", c.Data)
+	c.Data = l.absolute("data", c.Data)
 	for i, folder := range c.Plugins.Folders {
-		c.Plugins.Folders[i] = l.folder(join("plugins", "folders", strconv.Itoa(i)), folder)
+		c.Plugins.Folders[i] = l.absolute(join("plugins", "folders", strconv.Itoa(i)), folder)
 	}
 	for _, id := range slices.Sorted(maps.Keys(c.Plugins.Settings)) {
 		if !pluginID.MatchString(id) {
@@ -73,8 +67,8 @@ func isOrigin(text string) bool {
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && u.Scheme+"://"+u.Host == text
 }
 
-// folder answers an absolute folder; "~/" is the user's home.
-func (l *loader) folder(key, text string) string {
+// absolute answers an absolute path; "~/" is the user's home.
+func (l *loader) absolute(key, text string) string {
 	path := text
 	if rest, ok := strings.CutPrefix(text, "~/"); ok && l.home != "" {
 		path = filepath.Join(l.home, rest)
@@ -84,32 +78,6 @@ func (l *loader) folder(key, text string) string {
 		return text
 	}
 	return filepath.Clean(path)
-}
-
-func (l *loader) providers() {
-	for _, id := range slices.Sorted(maps.Keys(l.config.Providers)) {
-		p := l.config.Providers[id]
-		key := func(field string) string { return join("providers", id, field) }
-		if id == offline {
-			l.problem(join("providers", id), nil, "the name is taken by the provider that is always there; choose another")
-		} else if !name.MatchString(id) {
-			l.problem(join("providers", id), nil, "a provider's name has small letters, digits, - and _ only")
-		}
-		if !pluginID.MatchString(p.Plugin) {
-			l.problem(key("plugin"), p.Plugin, `must be the id of a provider plugin, like "core/openai"`)
-		}
-		if _, err := egress.CheckBaseURL(p.BaseURL, p.Secret != ""); err != nil {
-			l.problem(key("base_url"), nil, "%v", err)
-		}
-		if p.Secret != "" {
-			if err := secret.Check(p.Secret); err != nil {
-				l.problem(key("secret"), nil, "%v", err) // the value may be the secret itself
-			}
-		}
-		if slices.Contains(p.Models, "") {
-			l.problem(key("models"), nil, "must have no empty name")
-		}
-	}
 }
 
 // chosen checks the model against the providers.

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/plinthhost/plinth/cmd/host/config"
+	"github.com/plinthhost/plinth/host/bridge"
+	"github.com/plinthhost/plinth/host/egress"
+	"github.com/plinthhost/plinth/host/plugin"
+	"github.com/plinthhost/plinth/host/secret"
+)
+
+// connections are the operator's providers; each reaches its base URL and nothing
+// else, with its secret put in behind the guest's back. Those that cannot be used with
+// what the manifests of the candidates want are refused.
+func (a *app) connections(candidates []plugin.Candidate) (all map[string]plugin.Connection, refused map[string]error) {
+	all, refused = make(map[string]plugin.Connection, len(a.config.Providers)), map[string]error{}
+	for name, provider := range a.config.Providers {
+		if err := a.try(name, candidates); err != nil {
+			refused[name] = err
+			continue
+		}
+		all[name] = plugin.Connection{Plugin: provider.Plugin, Open: func(auth egress.Auth) (*egress.Client, error) { return a.open(name, auth) }}
+	}
+	return all, refused
+}
+
+// try opens and closes the connection of a provider as its codec wants it. It makes no
+// request. Where the plugin is not there, or has not one codec, others say so.
+func (a *app) try(name string, candidates []plugin.Candidate) error {
+	provider := a.config.Providers[name]
+	i := slices.IndexFunc(candidates, func(c plugin.Candidate) bool { return c.Manifest.ID == provider.Plugin })
+	if i < 0 || len(candidates[i].Manifest.Providers) != 1 {
+		return nil
+	}
+	auth, err := bridge.AuthOf(candidates[i].Manifest.Providers[0].Auth)
+	if err != nil {
+		return err
+	}
+	client, err := a.open(name, auth)
+	if err != nil {
+		return err
+	}
+	if auth.Kind != "" && provider.Secret == "" && provider.OAuth2 == nil && strings.HasPrefix(provider.BaseURL, "https:") {
+		a.logger.Warn("requests go without a secret", "reason", a.config.Mistake(
+			fmt.Sprintf("is not given; the codec of %s puts it into the %s %s", provider.Plugin, auth.Kind, auth.Name), "providers", name, "secret"))
+	}
+	return client.Close()
+}
+
+// newNetwork is the way out that the operator configured.
+func (a *app) newNetwork() (*egress.Network, error) {
+	configured := a.config.Network
+	options := egress.NetworkOptions{Private: configured.Private, Roots: configured.Roots, Scrubber: a.scrubber}
+	if configured.Proxy != "" {
+		options.Proxy = &egress.Proxy{URL: configured.Proxy, Secret: a.source(configured.ProxySecret).Get,
+			Names: configured.ProxyResolves, Except: configured.ProxyExcept}
+	}
+	network, err := egress.NewNetwork(options)
+	if err != nil {
+		return nil, fmt.Errorf("set up the network: %w", err)
+	}
+	return network, nil
+}
+
+// open makes the connection of a provider, with the auth that its codec wants. Errors
+// name the file and the key.
+func (a *app) open(name string, wanted egress.Auth) (*egress.Client, error) {
+	auth, err := a.config.Auth(name, wanted)
+	if err != nil {
+		return nil, err
+	}
+	provider := a.config.Providers[name]
+	source := a.source(provider.Secret)
+	options := egress.Options{BaseURL: provider.BaseURL, Region: provider.Region, Scrubber: a.scrubber, Network: a.network,
+		Timeouts: egress.Timeouts{FirstByte: milliseconds(provider.FirstByteMS), Idle: milliseconds(provider.IdleMS), Total: milliseconds(provider.TimeoutMS)}}
+	if provider.OAuth2 != nil {
+		options.OAuth2, source = a.tokens(name, *provider.OAuth2)
+	}
+	if source.Get != nil {
+		options.Auth, options.Secret, options.Rejected = auth, source.Get, source.Rejected
+	}
+	client, err := egress.New(options)
+	if err != nil && auth.Kind == egress.AuthSigV4 {
+		return nil, a.config.Mistake(err.Error(), "providers", name, "region")
+	}
+	if err != nil {
+		return nil, a.config.Mistake(err.Error(), "providers", name)
+	}
+	return client, nil
+}
+
+func milliseconds(n int) time.Duration { return time.Duration(n) * time.Millisecond }
+
+// source answers where the secret of a reference comes from; of none, nothing.
+func (a *app) source(reference string) egress.Source {
+	if reference == "" {
+		return egress.Source{}
+	}
+	return egress.Source{
+		Get:      func(ctx context.Context) (secret.Value, error) { return a.secrets.Resolve(ctx, reference) },
+		Rejected: func(value secret.Value) { a.secrets.Rejected(reference, value) },
+	}
+}
+
+// tokens answers how access tokens are fetched, and the secret that they are fetched
+// with.
+func (a *app) tokens(name string, o config.OAuth2) (*egress.OAuth2, egress.Source) {
+	fetching := &egress.OAuth2{TokenURL: o.TokenURL, Grant: o.Grant, ClientID: o.ClientID, Scope: o.Scope, InBody: o.ClientAuth == config.ClientAuthBody}
+	if o.Grant == egress.GrantClientCredentials {
+		return fetching, a.source(o.ClientSecret)
+	}
+	fetching.ClientSecret = a.source(o.ClientSecret).Get
+	fetching.Rotated = func(secret.Value) {
+		a.logger.Warn("the token endpoint replaced the refresh token; the new one is kept until the host ends, and the configured one may be good for nothing then",
+			"provider", name, "endpoint", o.TokenURL)
+	}
+	return fetching, a.source(o.RefreshToken)
+}
