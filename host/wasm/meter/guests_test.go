@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"hash/maphash"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -59,7 +60,7 @@ func guestForms(t *testing.T, built []byte, operations, alloc string, interprete
 	t.Logf("%d bytes became %d in %s; code %d became %d; %d functions, %d exempt, %d folded; %d loops, %d bulk operations",
 		len(built), len(whole), time.Since(began).Round(time.Millisecond/10), report.Code, report.MeteredCode,
 		report.Functions, report.Exempt, report.Folded, report.Loops, report.Bulk)
-	if len(report.Unrestorable) > 0 || report.Start {
+	if len(report.Unrestorable) > 0 || report.Start != (m.Start != nil) {
 		t.Errorf("unrestorable %v, start %t", report.Unrestorable, report.Start)
 	}
 	stripped, withData, err := meter.Rewrite(m, meter.Options{StripData: true})
@@ -104,8 +105,14 @@ func (f guestForm) start(t *testing.T) *guest {
 			t.Fatalf("%d bytes at %d do not fit", len(segment.Bytes), segment.Offset)
 		}
 	}
-	if _, err := g.module.ExportedFunction("_initialize").Call(ctx); err != nil {
-		t.Fatalf("%s: %v", f.name, err)
+	for _, name := range []string{meter.Start, "_initialize"} {
+		begin := g.module.ExportedFunction(name)
+		if begin == nil {
+			continue
+		}
+		if _, err := begin.Call(ctx); err != nil {
+			t.Fatalf("%s: %s: %v", f.name, name, err)
+		}
 	}
 	return g
 }
@@ -189,28 +196,53 @@ func golden(t *testing.T, plugin, name, entry string) question {
 	return q
 }
 
-// compareGuests asks a guest the same in all forms. Guests answer and fail alike,
-// and use the same for every quantum.
-func compareGuests(t *testing.T, forms []guestForm, questions []question) {
+// trace is what became of the questions: what was answered, what the memory was
+// like afterwards, and, of metered forms, what was used.
+type trace struct {
+	answers []string
+	memory  []uint64
+	used    []int64
+}
+
+// questioned asks a guest in one form.
+func questioned(t *testing.T, form guestForm, seed maphash.Seed, questions []question) (got trace) {
 	t.Helper()
-	var want []string
+	g := form.start(t)
+	for _, q := range questions {
+		g.answers = q.answers
+		answer, fuel := g.ask(form.alloc, q.entry, q.input)
+		memory, ok := g.module.Memory().Read(0, g.module.Memory().Size())
+		if !ok {
+			t.Fatalf("%s: the memory cannot be read", form.name)
+		}
+		got.answers = append(got.answers, answer)
+		got.memory = append(got.memory, maphash.Bytes(seed, memory))
+		got.used = append(got.used, fuel)
+	}
+	return got
+}
+
+// compareGuests asks a guest the same in all forms. Guests answer and fail alike,
+// leave the same memory, and use the same for every quantum.
+func compareGuests(t *testing.T, forms []guestForm, questions []question) trace {
+	t.Helper()
+	seed := maphash.MakeSeed()
+	original := questioned(t, forms[0], seed, questions)
 	var used []int64
-	for i, form := range forms {
-		g := form.start(t)
+	for _, form := range forms[1:] {
+		got := questioned(t, form, seed, questions)
+		if used == nil {
+			used = got.used
+		}
 		for n, q := range questions {
-			g.answers = q.answers
-			got, fuel := g.ask(form.alloc, q.entry, q.input)
-			switch i {
-			case 0:
-				want = append(want, got)
-			case 1:
-				used = append(used, fuel)
+			if got.answers[n] != original.answers[n] {
+				t.Fatalf("%s, question %d: %s answers\n%q, want\n%q", form.name, n, q.entry, got.answers[n], original.answers[n])
 			}
-			if got != want[n] {
-				t.Fatalf("%s, question %d: %s answers\n%q, want\n%q", form.name, n, q.entry, got, want[n])
+			if got.memory[n] != original.memory[n] {
+				t.Fatalf("%s, question %d: %s leaves another memory than the original", form.name, n, q.entry)
 			}
-			if i > 0 && fuel != used[n] {
-				t.Errorf("%s, question %d: %d were used, want %d", form.name, n, fuel, used[n])
+			if got.used[n] != used[n] {
+				t.Errorf("%s, question %d: %d were used, want %d", form.name, n, got.used[n], used[n])
 			}
 		}
 	}
@@ -220,6 +252,7 @@ func compareGuests(t *testing.T, forms []guestForm, questions []question) {
 			t.Errorf("%s used only %d", q.entry, used[n])
 		}
 	}
+	return trace{answers: original.answers, used: used}
 }
 
 func TestBuiltins(t *testing.T) {
@@ -279,4 +312,60 @@ func TestGuestOfTheGoToolchain(t *testing.T) {
 			compareGuests(t, forms, questions)
 		})
 	}
+}
+
+// TestGuestsOfOtherCompilers is the same for guests of LLVM by way of Rust, and of
+// Binaryen by way of AssemblyScript: JSON, sorting, hashes, floating point and vectors.
+// tests/conformance/guests/build builds them.
+func TestGuestsOfOtherCompilers(t *testing.T) {
+	for _, language := range []string{"rust", "assemblyscript"} {
+		var compiled trace
+		for _, interpreter := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, interpreter %t", language, interpreter), func(t *testing.T) {
+				forms := guestForms(t, readFile(t, filepath.Join("testdata", language+".wasm")), "test", "test_alloc", interpreter)
+				if raced && !long() {
+					forms = forms[:2]
+				}
+				questions := work()
+				got := compareGuests(t, forms, questions)
+				if last := got.answers[len(got.answers)-1]; !strings.HasPrefix(last, "failed: ") {
+					t.Errorf("a crash answers %q", last)
+				}
+				if !interpreter {
+					compiled = got
+					return
+				}
+				for n, q := range questions {
+					if got.answers[n] != compiled.answers[n] || got.used[n] != compiled.used[n] {
+						t.Errorf("question %d: %s answers for %d units\n%q, compiled for %d\n%q", n, q.entry, got.used[n], got.answers[n], compiled.used[n], compiled.answers[n])
+					}
+				}
+			})
+		}
+	}
+}
+
+// work is what the guests of other compilers are asked. Both guests answer every
+// question, each in its own words.
+func work() []question {
+	var records, words, numbers strings.Builder
+	for i := range 30 {
+		if i > 0 {
+			records.WriteByte(',')
+		}
+		fmt.Fprintf(&records, `{"id":"rec_%08x","kind":%q,"text":"line %d of a \"text\"\t🙂 \u00e9 straße","count":%d,"ratio":%g,"done":%t,"labels":["a","ß%d"],"extra":{"path":"/a/%d","n":null}}`,
+			i*2654435761, []string{"text", "tool", "note"}[i%3], i, i*1001, float64(i)/7, i%2 == 0, i%17, i)
+		fmt.Fprintf(&words, "%x%c ", i*2654435761%1_000_003, 'a'+rune(i%300))
+		fmt.Fprintf(&numbers, "%g %g ", float64(i*i)/3-1000, float64(i+1)*1e-300)
+	}
+	numbers.WriteString("0 -0 1e308 1e999 -1e999 5e-324 2.2250738585072014e-308 9007199254740993 16777217 NaN x")
+	list := "[" + records.String() + "]"
+	var questions []question
+	for _, entry := range []string{"document", "sort", "hash", "floats", "simd"} {
+		for _, input := range []string{"", list, words.String(), numbers.String(), list[:len(list)-1]} {
+			questions = append(questions, question{entry: entry, input: []byte(input)})
+		}
+	}
+	// The trap comes last: what follows it may be anything.
+	return append(questions, question{entry: "crash", input: []byte("a bug in the guest")})
 }

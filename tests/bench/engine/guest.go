@@ -18,7 +18,7 @@ const (
 	byTinyGo = "tinygo"
 )
 
-const guestPackage = "github.com/plinthhost/plinth/tests/bench/engine/guest"
+const guestPackage = "github.com/plinthhost/plinth/tests/bench/engine/testdata/guest"
 
 // guest is a module of the package guest.
 type guest struct {

@@ -1,0 +1,127 @@
+// The pure conformance guest: a provider codec and a transform. What it does stands in
+// ../README.md.
+
+import { Json, Kind } from "./plinth/json";
+import { serve } from "./plinth/memory";
+import { Answer, Call } from "./plinth/message";
+import { hex, number } from "./plinth/random";
+
+export { plinth_abi_1, plinth_alloc } from "./plinth/memory";
+
+export function plinth_init(at: usize, size: usize): u64 { return serve(at, size, (_: Call) => Answer.ok(Json.record())); }
+export function plinth_provider_encode(at: usize, size: usize): u64 { return serve(at, size, encode); }
+export function plinth_provider_decode(at: usize, size: usize): u64 { return serve(at, size, decode); }
+export function plinth_provider_classify(at: usize, size: usize): u64 { return serve(at, size, classify); }
+export function plinth_transform_apply(at: usize, size: usize): u64 { return serve(at, size, apply); }
+
+function stranger(call: Call): bool { return !call.body.at("provider").isText("conformance"); }
+function noProvider(call: Call): Answer { return Answer.fail("not_found", `this plugin has no provider "${call.body.at("provider").text}"`); }
+
+function encode(call: Call): Answer {
+  if (stranger(call)) return noProvider(call);
+  const request = call.body.at("request");
+  const model = request.at("model").text;
+  if (model == "none") return Answer.fail("invalid_input", 'there is no model "none"');
+  const headers = Json.record().with("content-type", Json.text("application/json"));
+  if (model == "random") headers.with("x-random", Json.text(hex(number())));
+  return Answer.ok(Json.record().with("method", Json.text("POST")).with("path", Json.text("/v1/" + model))
+    .with("query", Json.record().with("purpose", request.at("purpose"))).with("headers", headers).with("body", request));
+}
+
+function event(type: string, id: string): Json {
+  return Json.record().with("type", Json.text(type)).with("id", Json.text(id));
+}
+
+// decode: frames say which event they are. The state is the number of frames so far,
+// told as usage at the end.
+function decode(call: Call): Answer {
+  if (stranger(call)) return noProvider(call);
+  const frames = call.body.at("frames").items;
+  const events: Json[] = [];
+  for (let i = 0; i < frames.length; i++) {
+    const kind = frames[i].at("event").text;
+    const data = frames[i].at("data");
+    if (kind == "text") {
+      events.push(event("text.delta", "t").with("text", data));
+    } else if (kind == "tool") {
+      events.push(event("tool.start", "c").with("name", Json.text("look")));
+      events.push(event("tool.delta", "c").with("text", data));
+      events.push(event("tool.end", "c"));
+    } else if (kind == "finish") {
+      events.push(Json.record().with("type", Json.text("finish")).with("reason", data));
+    } else {
+      return Answer.fail("invalid_input", `unknown event "${kind}"`);
+    }
+  }
+  const seen = Json.integer(call.body.at("state").at("frames").toInteger() + frames.length);
+  if (call.body.at("end").kind == Kind.True) {
+    events.push(Json.record().with("type", Json.text("usage")).with("usage", Json.record().with("input", seen).with("output", Json.integer(0))));
+  }
+  return Answer.ok(Json.record().with("state", Json.record().with("frames", seen)).with("events", Json.list(events)));
+}
+
+function classify(call: Call): Answer {
+  if (stranger(call)) return noProvider(call);
+  const status = call.body.at("status").toInteger();
+  const limited = status == 429;
+  const told = Json.record().with("message", call.body.at("body")).with("retryable", Json.bool(limited))
+    .with("classification", Json.text(limited ? "rate_limit" : status == 401 ? "authentication" : "unknown"));
+  const after = call.body.at("headers").at("retry-after").text;
+  if (limited && isNumber(after)) told.with("retry_after_ms", Json.integer(I64.parseInt(after) * 1000));
+  return Answer.ok(told);
+}
+
+function isNumber(text: string): bool {
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (code < 0x30 || code > 0x39) return false;
+  }
+  return text.length > 0;
+}
+
+// apply makes one edit of every kind: the purpose appended to the system text, the first
+// text of the messages in capitals, the tool "drop" dropped, and settings set.
+function apply(call: Call): Answer {
+  const body = call.body;
+  if (!body.at("transform").isText("edit")) return Answer.fail("not_found", `this plugin has no transform "${body.at("transform").text}"`);
+  const purpose = body.at("purpose").text;
+  if (purpose == "fail") return Answer.fail("conflict", "the purpose cannot be served");
+  const edits = [edit("system", "append", "added", Json.text(`The purpose is ${purpose}.`))];
+  const part = firstText(body.at("messages").items);
+  if (part) edits.push(edit("messages", "replace", part.at("id").text, Json.text(capitals(part.at("text").text))));
+  const tools = body.at("tools").items;
+  for (let i = 0; i < tools.length; i++) {
+    if (tools[i].at("name").isText("drop")) {
+      edits.push(Json.record().with("part", Json.text("tools")).with("op", Json.text("drop")).with("id", Json.text("drop")));
+    }
+  }
+  const deep = Json.list([Json.integer(1), new Json()]);
+  edits.push(edit("generation", "set", "temperature", Json.digits("0.5")));
+  edits.push(edit("options", "set", "conformance", Json.record().with("deep", deep)));
+  edits.push(edit("headers", "set", "x-conformance", Json.text("yes")));
+  return Answer.ok(Json.record().with("edits", Json.list(edits)));
+}
+
+function firstText(messages: Json[]): Json | null {
+  for (let i = 0; i < messages.length; i++) {
+    const parts = messages[i].at("parts").items;
+    for (let j = 0; j < parts.length; j++) {
+      if (parts[j].at("type").isText("text")) return parts[j];
+    }
+  }
+  return null;
+}
+
+// capitals changes the letters of ASCII alone, which every language agrees on.
+function capitals(text: string): string {
+  let changed = "";
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    changed += String.fromCharCode(code >= 0x61 && code <= 0x7a ? code - 32 : code);
+  }
+  return changed;
+}
+
+function edit(part: string, op: string, id: string, value: Json): Json {
+  return Json.record().with("part", Json.text(part)).with("op", Json.text(op)).with("id", Json.text(id)).with("value", value);
+}

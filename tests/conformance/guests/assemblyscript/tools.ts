@@ -1,0 +1,99 @@
+// The conformance guest with host operations: tools and context sources. What it does
+// stands in ../README.md.
+
+import { call as ask } from "./plinth/host";
+import { Json, Kind, Writer } from "./plinth/json";
+import { serve } from "./plinth/memory";
+import { Answer, Call, reference, Run } from "./plinth/message";
+import { hex, number } from "./plinth/random";
+
+export { plinth_abi_1, plinth_alloc } from "./plinth/memory";
+
+export function plinth_init(at: usize, size: usize): u64 { return serve(at, size, init); }
+export function plinth_tool_execute(at: usize, size: usize): u64 { return serve(at, size, execute); }
+export function plinth_context_observe(at: usize, size: usize): u64 { return serve(at, size, observe); }
+
+let greeting = "";
+let calls = 0;
+
+function init(call: Call): Answer {
+  const config = call.body.at("config");
+  for (let i = 0; i < config.names.length; i++) {
+    const value = config.items[i];
+    if (config.names[i] != "greeting") return Answer.fail("invalid_input", `unknown field "${config.names[i]}"`);
+    if (value.kind != Kind.Text) return Answer.fail("invalid_input", "greeting is not a text");
+    greeting = value.text;
+  }
+  return Answer.ok(Json.record());
+}
+
+function structured(value: Json): Answer { return Answer.ok(Json.record().with("structured", value)); }
+
+function execute(call: Call): Answer {
+  const input = call.body.at("input");
+  const tool = call.body.at("tool").text;
+  if (tool == "echo") {
+    return structured(Json.record().with("input", input).with("call", call.body.at("call")).with("session", call.body.at("session"))
+      .with("location", call.body.at("location")).with("deadline_ms", Json.integer(call.deadline)).with("meta", call.meta));
+  }
+  if (tool == "fail") return Answer.fail(input.at("kind").text, input.at("message").text);
+  if (tool == "files") return files(input.at("sizes"));
+  if (tool == "settings") return structured(Json.record().with("greeting", Json.text(greeting)));
+  if (tool == "read") return read(input);
+  if (tool == "ask") {
+    const reply = ask(input.at("op").text, input.at("request"));
+    return structured(reply.failed ? Json.record().with("error", reply.error) : Json.record().with("ok", reply.ok));
+  }
+  if (tool == "random") {
+    return structured(Json.record().with("numbers", Json.list([Json.text(hex(number())), Json.text(hex(number()))])));
+  }
+  if (tool == "count") return structured(Json.record().with("calls", Json.integer(++calls)));
+  if (tool == "trap") unreachable();
+  if (tool == "spin") while (true) {}
+  return Answer.fail("not_found", `this plugin has no tool "${tool}"`);
+}
+
+// files answers content with bytes behind the message, one run per file.
+function files(sizes: Json): Answer {
+  const content = [Json.record().with("type", Json.text("text")).with("text", Json.text(sizes.items.length.toString() + " files"))];
+  const bytes = new Writer();
+  for (let file = 0; file < sizes.items.length; file++) {
+    const size = <i32>sizes.items[file].toInteger();
+    const data = reference(bytes.length, size);
+    const room = bytes.room(size);
+    for (let at = 0; at < size; at++) store<u8>(room + at, file * 7 + at);
+    content.push(Json.record().with("type", Json.text("file")).with("name", Json.text("file" + file.toString()))
+      .with("mime", Json.text("application/octet-stream")).with("data", data));
+  }
+  return Answer.ok(Json.record().with("content", Json.list(content)).with("title", Json.text("files"))
+    .with("metadata", Json.record().with("bytes", Json.integer(bytes.length))), bytes);
+}
+
+function read(input: Json): Answer {
+  const reply = ask("fs.read", input);
+  if (reply.failed) return Answer.fail(reply.error.at("kind").text, reply.error.at("message").text);
+  const data = new Run(reply.ok.at("data"), reply.parts);
+  if (data.failed) return Answer.fail("failed", "the data lies outside of the bytes");
+  let hash: u32 = 0x811c9dc5;
+  for (let i: usize = 0; i < data.length; i++) hash = (hash ^ load<u8>(data.at + i)) * 0x01000193;
+  const info = reply.ok.at("info");
+  return structured(Json.record().with("path", info.at("path")).with("size", info.at("size")).with("eof", reply.ok.at("eof"))
+    .with("bytes", Json.integer(data.length)).with("hash", Json.integer(hash)));
+}
+
+function observe(call: Call): Answer {
+  const key = "conformance/guest/session";
+  const session = call.body.at("session").at("id").text;
+  if (session == "fail") return Answer.fail("unavailable", "nothing can be seen");
+  const previous = call.body.at("previous");
+  const value = Json.record().with("session", call.body.at("session")).with("location", call.body.at("location"))
+    .with("now_ms", call.body.at("now_ms")).with("previous", previous.at(key));
+  const seen = state(key, "value").with("value", value).with("baseline", Json.text(`The session is ${session}.`))
+    .with("removed", Json.text("The session is unknown."));
+  if (previous.has(key)) seen.with("update", Json.text(`The session is now ${session}.`));
+  return Answer.ok(Json.record().with("sources", Json.list([
+    seen, state("conformance/guest/unavailable", "unavailable"), state("conformance/guest/absent", "absent"),
+  ])));
+}
+
+function state(key: string, state: string): Json { return Json.record().with("key", Json.text(key)).with("state", Json.text(state)); }
