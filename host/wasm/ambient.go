@@ -58,8 +58,10 @@ type fixed struct {
 	random        *mathrand.ChaCha8 // once it is asked for: hashing an input costs
 }
 
-func (f *fixed) Realtime() time.Time        { return time.Unix(fixedTime, 0).UTC().Add(f.passed) }
-func (f *fixed) Monotonic() time.Duration   { return f.passed }
+func (f *fixed) Realtime() time.Time { return time.Unix(fixedTime, 0).UTC().Add(f.passed) }
+
+// Monotonic begins at a second: Go's runtime takes zero for a broken clock.
+func (f *fixed) Monotonic() time.Duration   { return time.Second + f.passed }
 func (f *fixed) Sleep(d time.Duration) bool { f.passed += d; return false }
 
 func (f *fixed) Random(p []byte) {

@@ -91,10 +91,10 @@ func TestPureCallsRepeat(t *testing.T) {
 	}
 	first, second := looks(t, want.Output)
 	moment := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	if first.Realtime != uint64(moment.UnixNano()) || first.Monotonic != 0 || first.Resolution != 1 {
+	if first.Realtime != uint64(moment.UnixNano()) || first.Monotonic != uint64(time.Second) || first.Resolution != 1 {
 		t.Errorf("first look %+v", first)
 	}
-	if second.Realtime-first.Realtime != uint64(time.Hour) || second.Monotonic != uint64(time.Hour) || second.Random == first.Random {
+	if second.Realtime-first.Realtime != uint64(time.Hour) || second.Monotonic-first.Monotonic != uint64(time.Hour) || second.Random == first.Random {
 		t.Errorf("second look %+v after %+v", second, first)
 	}
 	if took := time.Since(began); took > time.Minute {

@@ -19,7 +19,7 @@ import (
 )
 
 // place is a folder of a session with files for the operations.
-func place(t *testing.T) (session.Location, *bridge.Files) {
+func place(t *testing.T) (session.Location, *bridge.Reach) {
 	t.Helper()
 	folder, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -33,7 +33,7 @@ func place(t *testing.T) (session.Location, *bridge.Files) {
 		}
 	}
 	location := session.Location{Directory: folder, Root: folder}
-	return location, &bridge.Files{Granted: map[string]bool{bridge.RootLocation: true}}
+	return location, &bridge.Reach{Services: services(), Grants: bridge.Grants{Roots: map[string]bridge.Access{bridge.RootLocation: bridge.AccessRead}}}
 }
 
 // everyByte is all 256 bytes, so many times.

@@ -147,10 +147,17 @@ func (h *toolHost) Effects(_ context.Context, action string, resources []string)
 
 func (h *toolHost) Progress(text string) { h.shown.add("progress", text) }
 
+func services() *bridge.Services {
+	return &bridge.Services{Clock: clock{}, Rules: permissive{}}
+}
+
+// nothing is the reach of a plugin without grants.
+func nothing() *bridge.Reach { return &bridge.Reach{Services: services()} }
+
 // tool puts a tool of the guest behind the kernel's port.
-func (p *plugin) tool(t *testing.T, name string, files *bridge.Files) *bridge.Tool {
+func (p *plugin) tool(t *testing.T, name string, reach *bridge.Reach) *bridge.Tool {
 	t.Helper()
-	tool, err := bridge.NewTool(p.Plugin, session.ToolDefinition{Name: name, Input: []byte(`{}`)}, files, clock{})
+	tool, err := bridge.NewTool(p.Plugin, session.ToolDefinition{Name: name, Input: []byte(`{}`)}, reach)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +167,7 @@ func (p *plugin) tool(t *testing.T, name string, files *bridge.Files) *bridge.To
 // execute calls a tool that reaches no files, with everything allowed.
 func (p *plugin) execute(t *testing.T, name, input string) (session.ToolOutput, error) {
 	t.Helper()
-	return p.tool(t, name, nil).Execute(t.Context(), session.ToolCall{Input: []byte(input), Host: &toolHost{rules: everything()}})
+	return p.tool(t, name, nothing()).Execute(t.Context(), session.ToolCall{Input: []byte(input), Host: &toolHost{rules: everything()}})
 }
 
 // structured is what a tool answers that must not fail.

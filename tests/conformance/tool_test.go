@@ -34,7 +34,7 @@ func TestAToolSeesItsCall(t *testing.T) {
 		p := toolsOf(t, g)
 		for name, input := range inputs {
 			t.Run(name, func(t *testing.T) {
-				output, err := p.tool(t, "echo", nil).Execute(t.Context(), session.ToolCall{
+				output, err := p.tool(t, "echo", nothing()).Execute(t.Context(), session.ToolCall{
 					ID: "call_1", Message: "msg_1", Session: "ses_1", Agent: "build", Input: []byte(input), Timeout: 9_876 * time.Millisecond,
 					Location: session.Location{Directory: "/a/b", Root: "/a", Git: true}, Host: &toolHost{rules: everything()},
 				})
@@ -85,7 +85,7 @@ func TestFaults(t *testing.T) {
 		p := toolsOf(t, g)
 		_, err := p.execute(t, "trap", `{}`)
 		wantTold(t, err, abi.KindFailed, "The tool trap broke and gave no answer (failed); the host's log has the reason")
-		_, err = p.tool(t, "spin", nil).Execute(t.Context(), session.ToolCall{
+		_, err = p.tool(t, "spin", nothing()).Execute(t.Context(), session.ToolCall{
 			Input: []byte(`{}`), Timeout: 20 * time.Millisecond, Host: &toolHost{rules: everything()},
 		})
 		wantTold(t, err, abi.KindTimeout, "The tool spin did not answer within 20ms")
