@@ -102,9 +102,12 @@ func (a *asks) person(asked session.PermissionAsked, what string) (protocol.Perm
 	if asked.Ask.Plugin != "" {
 		from = " (asked by the plugin " + asked.Ask.Plugin + ")"
 	}
+	always := ""
+	if len(asked.Ask.Save) > 0 {
+		always = "[a]lways " + oneLine(strings.Join(asked.Ask.Save, ", "), noteLength) + ", "
+	}
 	for {
-		fmt.Fprintf(a.notes, "? Allow %s%s? [y]es once, [a]lways %s, [n]o, or say what to do instead: ", what, from,
-			oneLine(strings.Join(asked.Ask.Save, ", "), noteLength))
+		fmt.Fprintf(a.notes, "? Allow %s%s? [y]es once, %s[n]o, or say what to do instead: ", what, from, always)
 		line, err := a.in.ReadString('\n')
 		if err != nil {
 			return protocol.PermissionReply{Reply: protocol.AnswerReject}, nil //nolint:nilerr // no input is a no

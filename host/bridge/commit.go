@@ -28,7 +28,7 @@ func (o *operations) commit(ctx context.Context, request abi.FSCommit, raw []byt
 	if err != nil && !begun(results) {
 		return nil, nil, fileError(err)
 	}
-	return committed(results), nil, nil
+	return at.committed(results), nil, nil
 }
 
 // mayEdit asks for all files at once.
@@ -54,10 +54,13 @@ func begun(results []fsys.Changed) bool {
 	return false
 }
 
-func committed(results []fsys.Changed) abi.FSCommitted {
+func (f folder) committed(results []fsys.Changed) abi.FSCommitted {
 	answer := abi.FSCommitted{Changes: make([]abi.FSChanged, len(results))}
 	for i, result := range results {
-		answer.Changes[i] = abi.FSChanged{Path: result.Path, To: result.To, Outcome: string(result.Outcome), Existed: result.Existed}
+		answer.Changes[i] = abi.FSChanged{Path: f.named(result.Path), Outcome: string(result.Outcome), Existed: result.Existed}
+		if result.To != "" {
+			answer.Changes[i].To = f.named(result.To)
+		}
 		if result.Err != nil {
 			answer.Changes[i].Error = wireFileError(result.Err)
 		}

@@ -89,6 +89,14 @@ func (f folder) resource(identity string) string {
 	return identity
 }
 
+// named is an identity as the guest can name it again below the root it asked for.
+func (f folder) named(identity string) string {
+	if f.name == outside && !path.IsAbs(identity) {
+		return path.Join("/", identity)
+	}
+	return identity
+}
+
 func (f folder) resources(identities []string) []string {
 	resources := make([]string, len(identities))
 	for i, identity := range identities {
@@ -182,7 +190,7 @@ func (o *operations) stat(ctx context.Context, request abi.FSStat, _ []byte) (an
 	if effects[0] == session.Deny {
 		return nil, nil, &session.DeniedError{Action: actionRead, Resource: resource}
 	}
-	return wireInfo(file.Info()), nil, nil
+	return file.wire(file.Info()), nil, nil
 }
 
 // list leaves out what reading would refuse. A link is judged by what it leads to.
@@ -200,10 +208,10 @@ func (o *operations) list(ctx context.Context, request abi.FSList, _ []byte) (an
 		if err != nil {
 			return nil, nil, err
 		}
-		listed := abi.FSListed{Path: file.Identity(), Entries: []abi.FileInfo{}, Next: next}
+		listed := abi.FSListed{Path: file.named(file.Identity()), Entries: []abi.FileInfo{}, Next: next}
 		for i, entry := range entries {
 			if effects[i] != session.Deny {
-				listed.Entries = append(listed.Entries, wireInfo(entry))
+				listed.Entries = append(listed.Entries, file.wire(entry))
 			}
 		}
 		return listed, nil, nil
@@ -232,7 +240,7 @@ func (o *operations) read(ctx context.Context, request abi.FSRead, _ []byte) (an
 			return nil, nil, fileError(err)
 		}
 		n = min(n, int(length))
-		return abi.FSReadOK{Info: wireInfo(file.Info()), Data: abi.Bytes{Length: n}, EOF: end}, data[:n], nil
+		return abi.FSReadOK{Info: file.wire(file.Info()), Data: abi.Bytes{Length: n}, EOF: end}, data[:n], nil
 	})
 }
 
@@ -247,10 +255,10 @@ func wireFileError(failed *fsys.Error) *abi.Error {
 	return &abi.Error{Kind: abi.Kind(failed.Kind), Message: failed.Error()}
 }
 
-func wireInfo(info fsys.Info) abi.FileInfo {
+func (f folder) wire(info fsys.Info) abi.FileInfo {
 	kind := abi.FileRegular
 	if info.Directory {
 		kind = abi.FileDirectory
 	}
-	return abi.FileInfo{Path: strings.TrimPrefix(info.Path, "./"), Name: info.Name, Kind: kind, Size: info.Size, ModifiedMS: info.Modified.UnixMilli()}
+	return abi.FileInfo{Path: f.named(strings.TrimPrefix(info.Path, "./")), Name: info.Name, Kind: kind, Size: info.Size, ModifiedMS: info.Modified.UnixMilli()}
 }

@@ -66,9 +66,9 @@ func (o *operations) glob(ctx context.Context, request abi.FSGlob, _ []byte) (an
 	}
 	found := abi.FSFound{Files: make([]abi.FileInfo, len(result.Files)), Matched: result.Matched, FSPassed: passed(result.Counts)}
 	for i, one := range result.Files {
-		found.Files[i] = wireInfo(one.Info)
+		found.Files[i] = file.wire(one.Info)
 		if one.Link != "" {
-			found.Files[i].Path, found.Files[i].Name = one.Link, path.Base(one.Link)
+			found.Files[i].Path, found.Files[i].Name = file.named(one.Link), path.Base(one.Link)
 		}
 	}
 	return found, nil, nil
@@ -93,7 +93,7 @@ func (o *operations) grep(ctx context.Context, request abi.FSGrep, _ []byte) (an
 		for j, line := range one.Lines {
 			lines[j] = abi.FSLine{Number: line.Number, Text: line.Text, Match: line.Column > 0, Cut: line.Cut}
 		}
-		matched.Files[i] = abi.FSMatchedFile{Path: one.Path, Lines: lines, More: one.More}
+		matched.Files[i] = abi.FSMatchedFile{Path: file.named(one.Path), Lines: lines, More: one.More}
 	}
 	return matched, nil, nil
 }

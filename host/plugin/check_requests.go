@@ -83,13 +83,20 @@ func (c *checker) httpRequests(m *abi.Manifest) error {
 				return c.fail(at+"origins", `"*" stands for every public address that is asked for; it stands alone, without methods and paths`)
 			}
 		} else if _, _, err := policyOf(m.Request.HTTP[i : i+1]); err != nil {
-			return c.fail(at+"origins", "%v", err)
+			return c.policy(at, err)
 		}
 		if err := c.reason(at, request.Reason); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// policy is why one request makes no policy. The error begins with the number of the
+// grant, which is the only one, and its field.
+func (c *checker) policy(at string, err error) error {
+	field, text, _ := strings.Cut(strings.TrimPrefix(err.Error(), "grant 1: "), ": ")
+	return c.fail(at+field, "%s", text)
 }
 
 func (c *checker) secretRequests(m *abi.Manifest) error {
@@ -109,16 +116,26 @@ func (c *checker) secretRequests(m *abi.Manifest) error {
 		if !reaches(m.Request.HTTP, origin) {
 			return c.fail(at+"audience", "no [[request.http]] asks for the origin %s, so the secret could go nowhere", origin)
 		}
-		auth, err := bridge.AuthOf(request.Inject)
-		if err != nil {
-			return c.fail(at+"inject", "%v", err)
-		}
-		if auth.Kind == "" {
-			return c.fail(at+"inject", "it is missing; say where the secret goes, like { kind = \"query\", name = \"key\" }")
+		if err := c.inject(at+"inject", request.Inject); err != nil {
+			return err
 		}
 		if err := c.reason(at, request.Reason); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// inject checks where a secret goes.
+func (c *checker) inject(at string, inject abi.ManifestAuth) error {
+	auth, err := bridge.AuthOf(inject)
+	switch {
+	case err != nil:
+		return c.fail(at, "%v", err)
+	case auth.Kind == "":
+		return c.fail(at, "it is missing; say where the secret goes, like { kind = \"query\", name = \"key\" }")
+	case auth.Kind == egress.AuthOAuth2:
+		return c.fail(at, "tokens are fetched for providers only; use header, query or sigv4")
 	}
 	return nil
 }

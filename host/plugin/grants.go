@@ -3,6 +3,8 @@ package plugin
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	abi "github.com/plinthhost/plinth/abi/v1"
 	"github.com/plinthhost/plinth/host/bridge"
@@ -28,18 +30,15 @@ func (m *Manager) grants(manifest abi.Manifest) (bridge.Grants, error) {
 			grants.Session[operation] = true
 		}
 	}
-	if len(request.HTTP) == 0 {
-		return grants, nil
+	injections, err := m.injections(manifest)
+	if err != nil || len(request.HTTP) == 0 {
+		return grants, err
 	}
 	policy, anywhere, err := policyOf(request.HTTP)
 	if err != nil {
 		return grants, err
 	}
 	grants.AnyURL = anywhere
-	injections, err := m.injections(manifest)
-	if err != nil {
-		return grants, err
-	}
 	grants.Fetcher, err = egress.NewFetcher(egress.FetcherOptions{
 		Policy: policy, Secrets: injections, Scrubber: m.options.Scrubber, Network: m.options.Network,
 	})
@@ -76,7 +75,7 @@ func (m *Manager) injections(manifest abi.Manifest) ([]egress.Injection, error) 
 		injections = append(injections, egress.Injection{Handle: request.Handle, Audience: request.Audience,
 			Credential: egress.Credential{Auth: auth, Source: m.source(manifest.ID, request.Handle, references[request.Handle])}})
 	}
-	for handle := range references {
+	for _, handle := range slices.Sorted(maps.Keys(references)) {
 		if !known[handle] {
 			return nil, fmt.Errorf("plugins.%q.secrets.%s: the plugin asks for no secret of this name", manifest.ID, handle)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	abi "github.com/plinthhost/plinth/abi/v1"
+	"github.com/plinthhost/plinth/host/bridge"
 )
 
 // head is what a manifest begins with: four lines.
@@ -64,6 +65,26 @@ on_error = "skip"
 root = "project"
 access = "read"
 reason = "to see it"
+[[request.http]]
+origins = ["https://api.weather.example"]
+methods = ["GET"]
+paths = ["/v1/*"]
+reason = "asks the forecast"
+[[request.http]]
+origins = ["*"]
+reason = "follows links"
+[[request.secret]]
+handle = "weather-key"
+audience = "https://api.weather.example"
+inject = { kind = "query", name = "key" }
+reason = "the forecast wants it"
+[request.kv]
+reason = "remembers places"
+[request.process]
+reason = "draws maps"
+[request.session]
+operations = ["session.info", "todo.set"]
+reason = "notes what to pack"
 
 [limits]
 memory_mib = 64
@@ -90,8 +111,18 @@ output = "out.json"
 		Contexts:   []abi.ManifestContext{{Key: "acme/weather/now", Removable: true}},
 		Providers:  []abi.ManifestProvider{{ID: "codec", Framing: "ndjson", Auth: abi.ManifestAuth{Kind: "header", Name: "Authorization", Value: "Bearer {secret}"}}},
 		Transforms: []abi.ManifestTransform{{Name: "rules", Reads: []string{"system", "tools"}, Writes: []string{"system"}, Order: 50, OnError: "skip"}},
-		Request:    abi.ManifestRequest{FS: []abi.ManifestFS{{Root: "project", Access: "read", Reason: "to see it"}}},
-		Limits:     abi.ManifestLimits{MemoryMiB: 64}, Isolation: abi.ManifestIsolation{Mode: "fresh"},
+		Request: abi.ManifestRequest{
+			FS: []abi.ManifestFS{{Root: "project", Access: "read", Reason: "to see it"}},
+			HTTP: []abi.ManifestHTTP{
+				{Origins: []string{"https://api.weather.example"}, Methods: []string{"GET"}, Paths: []string{"/v1/*"}, Reason: "asks the forecast"},
+				{Origins: []string{"*"}, Reason: "follows links"},
+			},
+			Secrets: []abi.ManifestSecret{{Handle: "weather-key", Audience: "https://api.weather.example",
+				Inject: abi.ManifestAuth{Kind: "query", Name: "key"}, Reason: "the forecast wants it"}},
+			KV: &abi.ManifestKV{Reason: "remembers places"}, Process: &abi.ManifestProcess{Reason: "draws maps"},
+			Session: &abi.ManifestSession{Operations: []string{"session.info", "todo.set"}, Reason: "notes what to pack"},
+		},
+		Limits: abi.ManifestLimits{MemoryMiB: 64}, Isolation: abi.ManifestIsolation{Mode: "fresh"},
 		Dev:     &abi.ManifestDev{Build: "make", Watch: []string{"*.go"}},
 		Goldens: []abi.ManifestGolden{{Export: "tool", Input: "in.json", Output: "out.json"}},
 	}
@@ -109,6 +140,12 @@ func TestManifestsThatAreRefused(t *testing.T) {
 	table := func(lines ...string) string { return head + strings.Join(lines, "\n") + "\n" }
 	transform := func(lines ...string) string {
 		return table(append([]string{"[[transform]]", `name = "rules"`}, lines...)...)
+	}
+	api := func(lines ...string) string {
+		return tool(append([]string{"[[request.http]]", `origins = ["https://a.example"]`, `methods = ["GET"]`, `paths = ["/**"]`}, lines...)...)
+	}
+	secret := func(lines ...string) string {
+		return api(append([]string{`reason = "r"`, "[[request.secret]]"}, lines...)...)
 	}
 	tests := []struct{ name, text, want string }{
 		{"empty", "", "plugin.toml: schema: it is missing; a manifest begins with schema = 1"},
@@ -150,7 +187,7 @@ func TestManifestsThatAreRefused(t *testing.T) {
 		{"blank description", "schema = 1\nid = \"a/b\"\nversion = \"1.2.0\"\ndescription = \" \"\n", "plugin.toml:4: description: it is missing"},
 		{"nothing offered", head, "plugin.toml: it offers nothing; declare a [[tool]], [[context]], [[provider]] or [[transform]]"},
 		{"unknown operation", strings.Replace(weather, "[[tool]]", "requires = [\"fs.read\", \"fs.shred\"]\n[[tool]]", 1),
-			`plugin.toml:5: requires: this host has no operation "fs.shred"; it has fs.list, fs.read, fs.stat, log, progress`},
+			`plugin.toml:5: requires: this host has no operation "fs.shred"; it has ` + strings.Join(bridge.Offered(), ", ")},
 
 		{"tool without a name", table("[[tool]]", `description = "d"`), `plugin.toml:5: tool.name: "" must begin with a letter and have at most 64 letters, digits, _ and -`},
 		{"tool with a bad name", table("[[tool]]", `name = "get weather"`), `plugin.toml:6: tool.name: "get weather" must begin with a letter`},
@@ -205,8 +242,53 @@ func TestManifestsThatAreRefused(t *testing.T) {
 		{"transform that ignores errors", transform(`writes = ["system"]`, `on_error = "ignore"`), `plugin.toml:8: transform.on_error: "ignore" is not fail or skip`},
 
 		{"files of another root", tool("[[request.fs]]", `root = "home"`), `plugin.toml:10: request.fs.root: "home" is not available in this version; there are location, project and config`},
-		{"files to write", tool("[[request.fs]]", `root = "location"`, `access = "write"`), `plugin.toml:11: request.fs.access: "write" is not available in this version; use read`},
+		{"files of no root", tool("[[request.fs]]", `access = "read"`), `plugin.toml:9: request.fs.root: "" is not available in this version; there are`},
+		{"files by another access", tool("[[request.fs]]", `root = "location"`, `access = "append"`), `plugin.toml:11: request.fs.access: "append" is not one of read, write`},
+		{"files by no access", tool("[[request.fs]]", `root = "location"`), `plugin.toml:9: request.fs.access: "" is not one of read, write`},
+		{"files to write", tool("[[request.fs]]", `root = "config"`, `access = "write"`), "plugin.toml:11: request.fs.access: the operator's configuration can only be read; use read"},
 		{"files without a reason", tool("[[request.fs]]", `root = "location"`, `access = "read"`), "plugin.toml:9: request.fs.reason: it is missing; the operator decides by it"},
+		{"second files without a reason", tool("[[request.fs]]", `root = "location"`, `access = "read"`, `reason = "r"`, "[[request.fs]]", `root = "project"`, `access = "write"`, `reason = " "`),
+			"plugin.toml:16: request.fs.reason: it is missing"},
+		{"a store without a reason", tool("[request.kv]"), "plugin.toml:9: request.kv.reason: it is missing; the operator decides by it"},
+		{"programs without a reason", tool("[request.process]", `reason = ""`), "plugin.toml:10: request.process.reason: it is missing; the operator decides by it"},
+
+		{"the session without operations", tool("[request.session]", `reason = "r"`),
+			"plugin.toml:9: request.session.operations: it is empty; name some of question.ask, session.info, skill.get, skill.list, task.run, todo.get, todo.set"},
+		{"an operation that is not the session's", tool("[request.session]", `operations = ["todo.get", "fs.read"]`), `plugin.toml:10: request.session.operations: "fs.read" is not one of question.ask, session.info,`},
+		{"an operation of the session twice", tool("[request.session]", `operations = ["todo.get", "todo.get"]`), `plugin.toml:10: request.session.operations: "todo.get" is declared twice`},
+		{"the session without a reason", tool("[request.session]", `operations = ["todo.get"]`), "plugin.toml:9: request.session.reason: it is missing; the operator decides by it"},
+
+		{"anywhere beside an origin", tool("[[request.http]]", `origins = ["https://a.example", "*"]`),
+			`plugin.toml:10: request.http.origins: "*" stands for every public address that is asked for; it stands alone, without methods and paths`},
+		{"anywhere with a method", tool("[[request.http]]", `origins = ["*"]`, `methods = ["GET"]`), `plugin.toml:10: request.http.origins: "*" stands for every public address`},
+		{"anywhere with a path", tool("[[request.http]]", `origins = ["*"]`, `paths = ["/**"]`), `plugin.toml:10: request.http.origins: "*" stands for every public address`},
+		{"anywhere without a reason", tool("[[request.http]]", `origins = ["*"]`), "plugin.toml:9: request.http.reason: it is missing; the operator decides by it"},
+		{"an origin with a path", tool("[[request.http]]", `origins = ["https://a.example/v1"]`, `methods = ["GET"]`, `paths = ["/**"]`),
+			`plugin.toml:10: request.http.origins: the origin "https://a.example/v1" must have no path and no query, like https://a.example`},
+		{"a part of an origin for all", tool("[[request.http]]", `origins = ["https://*.example"]`, `methods = ["GET"]`, `paths = ["/**"]`), "plugin.toml:10: request.http.origins: the host "},
+		{"no origins", tool("[[request.http]]", `methods = ["GET"]`, `paths = ["/**"]`), "plugin.toml:9: request.http.origins: name at least one, like https://api.example"},
+		{"another method", tool("[[request.http]]", `methods = ["BREW"]`), `plugin.toml:10: request.http.methods: there is no "BREW"; use GET, HEAD, POST, PUT, PATCH, DELETE`},
+		{"no methods", tool("[[request.http]]", `origins = ["https://a.example"]`, `paths = ["/**"]`), "plugin.toml:9: request.http.methods: name at least one, like GET"},
+		{"a path without a slash", tool("[[request.http]]", `origins = ["https://a.example"]`, `methods = ["GET"]`, `paths = ["v1/*"]`), `plugin.toml:12: request.http.paths: "v1/*": a path begins with /`},
+		{"no paths", tool("[[request.http]]", `origins = ["https://a.example"]`, `methods = ["GET"]`), "plugin.toml:9: request.http.paths: name at least one; /** is all"},
+		{"addresses without a reason", api(), "plugin.toml:9: request.http.reason: it is missing; the operator decides by it"},
+
+		{"a secret without a handle", secret(), `plugin.toml:14: request.secret.handle: "" must be like weather-key: lower-case letters, digits and hyphens, at most 64`},
+		{"a secret with a bad handle", secret(`handle = "WEATHER_KEY"`), `plugin.toml:15: request.secret.handle: "WEATHER_KEY" must be like weather-key`},
+		{"a secret without an audience", secret(`handle = "key"`), "plugin.toml:14: request.secret.audience: "},
+		{"a secret for nowhere that is asked for", secret(`handle = "key"`, `audience = "https://b.example"`),
+			"plugin.toml:16: request.secret.audience: no [[request.http]] asks for the origin https://b.example, so the secret could go nowhere"},
+		{"a secret for anywhere", tool("[[request.http]]", `origins = ["*"]`, `reason = "r"`, "[[request.secret]]", `handle = "key"`, `audience = "https://a.example"`),
+			"plugin.toml:14: request.secret.audience: no [[request.http]] asks for the origin https://a.example"},
+		{"a secret that goes nowhere", secret(`handle = "key"`, `audience = "https://a.example"`),
+			`plugin.toml:14: request.secret.inject: it is missing; say where the secret goes, like { kind = "query", name = "key" }`},
+		{"a secret that goes in another way", secret(`handle = "key"`, `audience = "https://a.example"`, `inject = { kind = "body" }`), `plugin.toml:17: request.secret.inject: there is no auth kind "body"`},
+		{"a secret for a token", secret(`handle = "key"`, `audience = "https://a.example"`, `inject = { kind = "oauth2" }`),
+			"plugin.toml:17: request.secret.inject: tokens are fetched for providers only; use header, query or sigv4"},
+		{"a secret without a reason", secret(`handle = "key"`, `audience = "https://a.example"`, `inject = { kind = "query", name = "key" }`), "plugin.toml:14: request.secret.reason: it is missing; the operator decides by it"},
+		{"a secret twice", secret(`handle = "key"`, `audience = "https://a.example"`, `inject = { kind = "query", name = "key" }`, `reason = "r"`, "[[request.secret]]", `handle = "key"`),
+			`plugin.toml:20: request.secret.handle: "key" is declared twice`},
+
 		{"negative memory", tool("[limits]", "memory_mib = -1"), "plugin.toml:10: limits.memory_mib: it is -1; it must be from 1 to 512, or 0 for the default"},
 		{"much memory", tool("[limits]", "memory_mib = 513"), "plugin.toml:10: limits.memory_mib: it is 513; it must be from 1 to 512, or 0 for the default"},
 		{"unknown isolation", tool("[isolation]", `mode = "process"`), `plugin.toml:10: isolation.mode: "process" is not one of restore, fresh, sticky`},
@@ -266,7 +348,6 @@ func TestAPackedManifestNamesNoFiles(t *testing.T) {
 	}
 }
 
-// The owner core is for builtins, whose sources may have keys of their own.
 // Every framing and every way to authenticate is open to a codec.
 func TestProvidersOfEveryKind(t *testing.T) {
 	auths := []abi.ManifestAuth{
@@ -288,6 +369,7 @@ func TestProvidersOfEveryKind(t *testing.T) {
 	}
 }
 
+// The owner core is for builtins, whose sources may have keys of their own.
 func TestKeysOfBuiltins(t *testing.T) {
 	text := strings.Replace(head, "acme/weather", "core/environment", 1) + "[[context]]\nkey = \"core/date\"\n"
 	if _, err := DecodeManifest("plugin.toml", []byte(text), nil); err != nil {

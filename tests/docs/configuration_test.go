@@ -95,6 +95,7 @@ var pluginKinds = map[string]keyOf{
 	"enabled": {kind: "true or false", preset: "`true`"},
 	"config":  {kind: "table", preset: "–"},
 	"limits":  {kind: "table", preset: "–"},
+	"secrets": {kind: "table", preset: "–"},
 }
 
 // unwrap answers the struct in a type, or nil and the kind of value.

@@ -140,7 +140,7 @@ func (s *terminal) fail(b block, format string, args ...any) {
 
 // local puts the test's addresses in the place of those of the page.
 func (s *terminal) local(text string) string {
-	text = strings.ReplaceAll(text, "http://127.0.0.1:8080/v1", s.model.URL)
+	text = strings.ReplaceAll(text, "http://127.0.0.1:8080", strings.TrimSuffix(s.model.URL, "/v1"))
 	if s.address != "" {
 		text = strings.ReplaceAll(text, "127.0.0.1:4747", s.address)
 	}

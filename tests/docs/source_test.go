@@ -153,7 +153,7 @@ func (s *shapes) of(t reflect.Type) string {
 		return "string"
 	case reflect.Bool:
 		return "boolean"
-	case reflect.Int, reflect.Int32, reflect.Int64:
+	case reflect.Int, reflect.Int32, reflect.Int64, reflect.Uint32:
 		return "integer"
 	case reflect.Float64:
 		return "number"

@@ -6,8 +6,6 @@ package config
 
 import (
 	"encoding/json"
-	"slices"
-	"strings"
 
 	"github.com/plinthhost/plinth/session"
 )
@@ -96,26 +94,6 @@ type Process struct {
 	Shell string
 	// Inherit names variables of the host that commands see besides the usual ones.
 	Inherit []string
-}
-
-// SecretVariables are the variables that secrets are read from, ascending.
-func (c Config) SecretVariables() []string {
-	var names []string
-	add := func(reference string) {
-		if name, ok := strings.CutPrefix(reference, "env:"); ok && !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	for _, provider := range c.Providers {
-		add(provider.Secret)
-	}
-	for _, plugin := range c.Plugins.Settings {
-		for _, reference := range plugin.Secrets {
-			add(reference)
-		}
-	}
-	slices.Sort(names)
-	return names
 }
 
 // defaults is the configuration before anything was read.

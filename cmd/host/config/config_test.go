@@ -74,11 +74,19 @@ max_parallel_tools = 2
 [plugins]
 folders = ["/opt/plugins", "~/plugins/"]
 
+[process]
+shell = "zsh"
+inherit = ["DISPLAY", "CARGO_*"]
+
 [plugins."acme/weather"]
 enabled = false
 
 [plugins."acme/rules"]
 config = {rules = ["be kind"], level = 3}
+
+[plugins."acme/rules".secrets]
+rules-key = "env:RULES_KEY"
+other-key = "file:/keys/other"
 
 [log]
 level = "debug"
@@ -98,8 +106,10 @@ func TestFile(t *testing.T) {
 			Secret: "env:PLINTH_LOCAL_KEY", Models: []string{"llama/3", "other"}}},
 		Rules:  []config.Rule{{Action: "*", Resource: "*", Effect: "ask"}, {Action: "read", Resource: "docs/*", Effect: "allow"}},
 		Runner: config.Runner{MaxTurns: 3, MaxParallelTools: 2}, Engine: config.Engine{MemoryMiB: 1024},
+		Process: config.Process{Shell: "zsh", Inherit: []string{"DISPLAY", "CARGO_*"}},
 		Plugins: config.Plugins{Folders: []string{"/opt/plugins", filepath.Join(dir, "plugins")}, Settings: map[string]config.Plugin{
-			"acme/weather": {}, "acme/rules": {Enabled: true, Config: json.RawMessage(`{"level":3,"rules":["be kind"]}`)}}},
+			"acme/weather": {}, "acme/rules": {Enabled: true, Config: json.RawMessage(`{"level":3,"rules":["be kind"]}`),
+				Secrets: map[string]string{"rules-key": "env:RULES_KEY", "other-key": "file:/keys/other"}}}},
 		LogLevel: "debug", File: filepath.Join(dir, ".config/plinth/config.toml"),
 	}
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(config.Config{})); diff != "" {
@@ -167,9 +177,17 @@ func TestProblems(t *testing.T) {
 		"turns":            {"[runner]\nmax_turns = 0", "FILE:2: runner.max_turns = 0: must be from 1 to 1000"},
 		"tools":            {"runner.max_parallel_tools = 257", "FILE:1: runner.max_parallel_tools = 257: must be from 1 to 256"},
 		"plugin id":        {"[plugins.weather]\nenabled = true", `FILE:1: plugins.weather: a plugin's table is named by its id, like [plugins."acme/weather"]`},
-		"plugin key":       {"[plugins.\"a/b\"]\nenable = true", `FILE:2: plugins."a/b".enable: unknown key; known here: enabled, config`},
+		"plugin key":       {"[plugins.\"a/b\"]\nenable = true", `FILE:2: plugins."a/b".enable: unknown key; known here: enabled, engine, config, limits, record, secrets`},
 		"plugin enabled":   {"[plugins.\"a/b\"]\nenabled = \"yes\"", `FILE:2: plugins."a/b".enabled = "yes": must be true or false`},
 		"plugin config":    {"[plugins.\"a/b\"]\nconfig = 1", `FILE:2: plugins."a/b".config = 1: must be a table`},
+		"plugin secrets":   {"[plugins.\"a/b\"]\nsecrets = \"sk-hush\"", `FILE:2: plugins."a/b".secrets: must be a table of references by the plugin's handles`},
+		"a list of them":   {"[plugins.\"a/b\"]\nsecrets = [\"env:hush\"]", `FILE:2: plugins."a/b".secrets: must be a table of references by the plugin's handles`},
+		"secret's kind":    {"[plugins.\"a/b\".secrets]\nkey = [\"sk-hush\"]", `FILE:2: plugins."a/b".secrets.key: must be a reference, like env:WEATHER_KEY`},
+		"pasted in plugin": {"[plugins.\"a/b\".secrets]\nold = \"env:OLD\"\nkey = \"sk-hush\"", `FILE:3: plugins."a/b".secrets.key: a secret is given as a reference, env:NAME, file:PATH`},
+		"secret's file":    {"[plugins.\"a/b\"]\nsecrets = { key = \"file:key\" }", `FILE:2: plugins."a/b".secrets.key: the secret reference file:key must`},
+		"process key":      {"[process]\nshel = \"bash\"", "FILE:2: process.shel: unknown key; known here: shell, inherit"},
+		"shell's kind":     {"[process]\nshell = [\"bash\"]", "FILE:2: process.shell: must be a string in quotes"},
+		"inherit's kind":   {"[process]\ninherit = \"DISPLAY\"", "FILE:2: process.inherit: must be a list of strings"},
 		"plugins key":      {"[plugins]\nfolder = 1", "FILE:2: plugins.folder: unknown key; known here: folders"},
 		"plugin folders":   {"[plugins]\nfolders = [1]", "FILE:2: plugins.folders: must be a list of strings"},
 		"plugin folder":    {"[plugins]\nfolders = [\"/a\", \"b\"]", `FILE:2: plugins.folders.1 = "b": must be an absolute path`},
@@ -251,5 +269,36 @@ func TestFolders(t *testing.T) {
 		if diff := cmp.Diff(test.want, got); diff != "" || err != nil {
 			t.Errorf("%s: %v %s", name, err, diff)
 		}
+	}
+}
+
+// The variables that secrets are read from are named once each, in order, wherever
+// the reference stands.
+func TestSecretVariables(t *testing.T) {
+	_, environ := home(t, `
+[providers.a]
+plugin = "core/openai"
+base_url = "https://a.example"
+secret = "env:SHARED"
+[providers.b]
+plugin = "core/openai"
+base_url = "https://b.example"
+secret = "file:/keys/b"
+[providers.c]
+plugin = "core/openai"
+base_url = "https://c.example"
+[plugins."acme/one".secrets]
+a = "env:SHARED"
+b = "env:ALONE"
+[plugins."acme/two".secrets]
+c = "keyring:item"
+d = "env:ZULU"
+`)
+	got, err := config.Load(config.Sources{Environ: environ})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"ALONE", "SHARED", "ZULU"}, got.SecretVariables()); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -49,18 +49,6 @@ const (
 // maxWait bounds the time limits of a provider, in milliseconds: a day.
 const maxWait = 24 * 60 * 60 * 1000
 
-// references are all secrets that the configuration names.
-func (c Config) references() []string {
-	all := []string{c.Network.ProxySecret}
-	for _, provider := range c.Providers {
-		all = append(all, provider.Secret)
-		if o := provider.OAuth2; o != nil {
-			all = append(all, o.ClientSecret, o.RefreshToken)
-		}
-	}
-	return all
-}
-
 func (l *loader) providers() {
 	for _, id := range slices.Sorted(maps.Keys(l.config.Providers)) {
 		p := l.config.Providers[id]
