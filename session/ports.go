@@ -127,9 +127,10 @@ type ModelPart struct {
 	ID   string
 	Type PartType
 	Text string // text, reasoning, and the text of a tool result
-	// Call is the tool call's id, for PartToolCall and PartToolResult.
+	// Call is the tool call's id, for PartToolCall, PartToolResult and the media that
+	// follow a result.
 	Call  string
-	Name  string
+	Name  string          // of the tool, or of a medium's file
 	Input json.RawMessage // a tool call's arguments as the model wrote them
 	Error bool            // a tool result that failed
 	Mime  string

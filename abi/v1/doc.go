@@ -10,7 +10,8 @@
 //	u32 length | JSON | bytes
 //
 // JSON refers to the raw bytes as {"$bytes": [offset, length]}. Most messages
-// have none. A call is a [Call] with the body its export names; an answer is
+// have none. What is large stays at the host and is named, as a [Blob] or, in a
+// provider's request, as a [BlobText]. A call is a [Call] with the body its export names; an answer is
 // {"ok": …} or {"error": {"kind", "message"}}.
 //
 // # Exports of a module

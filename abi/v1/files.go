@@ -166,7 +166,8 @@ type FSChange struct {
 	Parents bool `json:"parents,omitempty"`
 }
 
-// FSCommitted is its ok, also when some changes failed. Changes are in their order.
+// FSCommitted is its ok: all changes were made, or a part of them. An error means
+// that none was. Changes are in their order.
 type FSCommitted struct {
 	Changes []FSChanged `json:"changes"`
 }

@@ -15,8 +15,36 @@ type ProviderEncoded struct {
 	Path    string            `json:"path"`
 	Query   map[string]string `json:"query,omitempty"`
 	Headers map[string]string `json:"headers,omitempty"`
-	Body    json.RawMessage   `json:"body,omitempty"`
+	// Body is JSON. It may hold a BlobText in the place of a string.
+	Body json.RawMessage `json:"body,omitempty"`
 }
+
+// BlobText stands in a [ProviderEncoded] body for a JSON string that the host puts in
+// while it sends the request, so that a file never passes through the guest:
+//
+//	{"$blob": "<SHA-256 in hexadecimal>", "as": "data_url", "mime": "image/png"}
+//
+// It is an object of just these members, in any order, whose values are strings. Only
+// blobs of this very request's media parts may be named; for any other, and for an
+// unknown "as", the request fails as the codec's fault. All other bytes of the body
+// are sent as they are.
+//
+// Text of others cannot name a blob: inside of a JSON string the quotes of such an
+// object are escaped, and in JSON that reaches the codec as it is (a tool's input and
+// schema, metadata, options) the host has written the key as "\u0024blob". That is
+// the same key to every reader of JSON and none to the host, as long as the codec
+// passes such JSON on byte by byte.
+type BlobText struct {
+	Blob
+	As   string `json:"as"`             // "base64" or "data_url"
+	Mime string `json:"mime,omitempty"` // of a data URL; like image/png
+}
+
+// Forms of a BlobText.
+const (
+	BlobBase64  = "base64"   // standard alphabet, padded
+	BlobDataURL = "data_url" // data:MIME;base64,…
+)
 
 // ModelRequest is one model request in neutral words.
 type ModelRequest struct {
@@ -47,19 +75,25 @@ type Message struct {
 }
 
 // Part is one part of a message.
+//
+// A media part is a file: Mime, Blob, and a Name where it has one. In a message of
+// role user it is what the user attached. In a message of role tool it belongs to the
+// tool_result before it, whose Call it has; the result's Text names the file too, so
+// a codec leaves out what the model or the protocol cannot take. Its bytes get into
+// the request by a [BlobText].
 type Part struct {
 	ID   string `json:"id,omitempty"`
 	Type string `json:"type"` // "text", "reasoning", "media", "tool_call" or "tool_result"
 	Text string `json:"text,omitempty"`
-	// Call is the call's id, for tool_call and tool_result.
+	// Call is the call's id, for tool_call, tool_result and the media of a result.
 	Call string `json:"call,omitempty"`
-	Name string `json:"name,omitempty"`
+	Name string `json:"name,omitempty"` // of the tool, or of a medium's file
 	// Input is a tool_call's arguments.
 	Input json.RawMessage `json:"input,omitempty"`
 	// Error is set on a tool_result that failed.
 	Error bool   `json:"error,omitempty"`
 	Mime  string `json:"mime,omitempty"`
-	Blob  string `json:"blob,omitempty"`
+	Blob  string `json:"blob,omitempty"` // SHA-256 of a medium's bytes in hexadecimal
 	// Metadata is the provider's own, only for the model that made it.
 	Metadata json.RawMessage `json:"metadata,omitempty"`
 }

@@ -47,7 +47,7 @@ func decoded(t testing.TB, plugin *Plugin, body io.ReadCloser) (events []string,
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := decoding{provider: NewProvider(plugin, "openai", egress.FramingSSE, nil), yield: func(event session.ModelEvent, err error) bool {
+	d := decoding{provider: NewProvider(plugin, "openai", egress.FramingSSE, nil, nil), yield: func(event session.ModelEvent, err error) bool {
 		if err != nil {
 			t.Errorf("an error among the events: %v", err)
 		}
@@ -235,7 +235,7 @@ func TestFramesAreBatched(t *testing.T) {
 			t.Fatal(err)
 		}
 		var calls []string
-		d := decoding{provider: NewProvider(plugin, "codec", egress.FramingSSE, nil), yield: func(event session.ModelEvent, _ error) bool {
+		d := decoding{provider: NewProvider(plugin, "codec", egress.FramingSSE, nil, nil), yield: func(event session.ModelEvent, _ error) bool {
 			calls = append(calls, string(event.Metadata))
 			return true
 		}}

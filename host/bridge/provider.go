@@ -12,6 +12,7 @@ import (
 	abi "github.com/plinthhost/plinth/abi/v1"
 	"github.com/plinthhost/plinth/host/egress"
 	"github.com/plinthhost/plinth/session"
+	"github.com/plinthhost/plinth/store"
 )
 
 // Deadlines of a codec.
@@ -30,11 +31,13 @@ type Provider struct {
 	id      string // in the manifest
 	framing string
 	client  *egress.Client
+	blobs   store.Blobs
 }
 
-// NewProvider joins the codec id of the plugin with a connection.
-func NewProvider(plugin *Plugin, id, framing string, client *egress.Client) *Provider {
-	return &Provider{plugin: plugin, id: id, framing: framing, client: client}
+// NewProvider joins the codec id of the plugin with a connection. Blobs has what
+// requests name.
+func NewProvider(plugin *Plugin, id, framing string, client *egress.Client, blobs store.Blobs) *Provider {
+	return &Provider{plugin: plugin, id: id, framing: framing, client: client, blobs: blobs}
 }
 
 // Stream encodes, makes the request and decodes the answer frame by frame.
@@ -50,8 +53,13 @@ func (p *Provider) Stream(ctx context.Context, request session.ModelRequest) ite
 var errLeft = errors.New("the consumer left")
 
 func (p *Provider) stream(ctx context.Context, request session.ModelRequest, yield func(session.ModelEvent, error) bool) error {
+	wire := wireRequest(request)
 	encoded, _, err := invoke[abi.ProviderEncode, abi.ProviderEncoded](ctx, p.plugin, abi.ExportProviderEncode,
-		abi.ProviderEncode{Provider: p.id, Request: wireRequest(request)}, Call{Deadline: EncodeDeadline})
+		abi.ProviderEncode{Provider: p.id, Request: wire}, Call{Deadline: EncodeDeadline})
+	if err != nil {
+		return err
+	}
+	body, err := splice(ctx, encoded.Body, media(wire), p.blobs)
 	if err != nil {
 		return err
 	}
@@ -60,7 +68,7 @@ func (p *Provider) stream(ctx context.Context, request session.ModelRequest, yie
 		headers = merged(headers, request.Headers)
 	}
 	response, err := p.client.Do(ctx, egress.Request{
-		Method: encoded.Method, Path: encoded.Path, Query: encoded.Query, Headers: headers, Body: encoded.Body,
+		Method: encoded.Method, Path: encoded.Path, Query: encoded.Query, Headers: headers, Body: body,
 	})
 	if err != nil {
 		return err
@@ -119,6 +127,7 @@ func providerError(err error) error {
 	var network *egress.Error
 	var guest *abi.Error
 	var fault *CallError
+	var misplaced *SpliceError
 	switch {
 	case errors.As(err, &known):
 		return known
@@ -128,6 +137,8 @@ func providerError(err error) error {
 		return &session.ProviderError{Class: session.ProviderProtocol, Message: "The provider's plugin cannot handle this: " + guest.Message}
 	case errors.As(err, &fault):
 		return &session.ProviderError{Class: session.ProviderProtocol, Message: "The provider's plugin broke: " + fault.Error()}
+	case errors.As(err, &misplaced):
+		return &session.ProviderError{Class: session.ProviderProtocol, Message: "The provider's plugin made a wrong request: " + misplaced.Error()}
 	}
 	return err
 }

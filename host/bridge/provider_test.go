@@ -80,7 +80,7 @@ func TestAnAnswerFromAServer(t *testing.T) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		_, _ = io.WriteString(w, text)
 	})
-	events, err := streamed(t, NewProvider(openai(t), "openai", "sse", client), question())
+	events, err := streamed(t, NewProvider(openai(t), "openai", "sse", client, nil), question())
 	if diff := cmp.Diff(transcripts[0].events, events); diff != "" || err != nil {
 		t.Errorf("%v %s", err, diff)
 	}
@@ -136,7 +136,7 @@ func TestAnAnswerInAnEventStream(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	events, err := streamed(t, NewProvider(openai(t), "openai", "aws-eventstream", client), question())
+	events, err := streamed(t, NewProvider(openai(t), "openai", "aws-eventstream", client, nil), question())
 	if diff := cmp.Diff(transcripts[0].events, events); diff != "" || err != nil {
 		t.Errorf("%v %s", err, diff)
 	}
@@ -168,7 +168,7 @@ func TestErrorResponsesAreClassified(t *testing.T) {
 			w.WriteHeader(test.status)
 			_, _ = io.WriteString(w, test.body)
 		})
-		events, err := streamed(t, NewProvider(plugin, "openai", "sse", client), question())
+		events, err := streamed(t, NewProvider(plugin, "openai", "sse", client, nil), question())
 		failed, _ := errors.AsType[*session.ProviderError](err)
 		test.want.Status = test.status
 		if events != nil || failed == nil {
@@ -219,7 +219,7 @@ func TestStreamsThatFailEndWithTheReason(t *testing.T) {
 			} else {
 				client = connect(t, test.handler)
 			}
-			events, err := streamed(t, NewProvider(codec(t, test.encode), "codec", test.framing, client), question())
+			events, err := streamed(t, NewProvider(codec(t, test.encode), "codec", test.framing, client, nil), question())
 			failed, _ := errors.AsType[*session.ProviderError](err)
 			if events != nil || failed == nil || failed.Class != test.class || failed.Retryable != test.retryable || !strings.Contains(failed.Message, test.says) {
 				t.Errorf("%v, %#v", events, err)
@@ -264,7 +264,7 @@ func TestLeavingEndsTheRequest(t *testing.T) {
 		<-r.Context().Done()
 		close(gone)
 	})
-	for event, err := range NewProvider(openai(t), "openai", "sse", client).Stream(t.Context(), question()) {
+	for event, err := range NewProvider(openai(t), "openai", "sse", client, nil).Stream(t.Context(), question()) {
 		if err != nil || event.Text != "a" {
 			t.Errorf("%v, %v", event, err)
 		}
@@ -282,7 +282,7 @@ func TestCancellingEndsTheStream(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
 	var last error
-	for _, err := range NewProvider(openai(t), "openai", "sse", client).Stream(ctx, question()) {
+	for _, err := range NewProvider(openai(t), "openai", "sse", client, nil).Stream(ctx, question()) {
 		cancel(session.ErrInterrupted)
 		last = err
 	}

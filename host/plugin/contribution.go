@@ -89,7 +89,7 @@ func (m *Manager) providers(plugin *bridge.Plugin, manifest abi.Manifest) (all [
 			return nil, connections, fmt.Errorf("providers.%s: %w", name, err)
 		}
 		connections = append(connections, client)
-		all = append(all, m.options.Kinds.Providers.Contribute(name, 0, bridge.NewProvider(plugin, declared.ID, declared.Framing, client)))
+		all = append(all, m.options.Kinds.Providers.Contribute(name, 0, bridge.NewProvider(plugin, declared.ID, declared.Framing, client, m.options.Services.Blobs)))
 	}
 	return all, connections, nil
 }

@@ -250,7 +250,7 @@ func TestBoundedTime(t *testing.T) {
 	}
 	// A second for all of them; a bound that is missing is not a matter of seconds, or
 	// the stack is exhausted.
-	if took := time.Since(start); took > 10*time.Second {
+	if took := time.Since(start); took > time.Minute {
 		t.Errorf("it took %v", took)
 	}
 }

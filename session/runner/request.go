@@ -54,7 +54,7 @@ func lower(w window, tools []session.ToolDefinition) session.ModelRequest {
 	for _, message := range w.history {
 		switch message.Type {
 		case session.MessageUser:
-			request.Messages = append(request.Messages, textMessage(message.ID, session.RoleUser, message.Prompt.Text))
+			request.Messages = append(request.Messages, lowerPrompt(message.ID, message.Prompt))
 		case session.MessageSystem:
 			// An update of an earlier epoch is part of the baseline now.
 			if message.Seq > w.epoch.Seq || message.Seq == maxSeq {
@@ -84,6 +84,18 @@ func textMessage(id string, role session.Role, text string) session.ModelMessage
 	return session.ModelMessage{ID: id, Role: role, Parts: []session.ModelPart{{ID: id + "/0", Type: session.PartText, Text: text}}}
 }
 
+// lowerPrompt makes the user's message: the text, and what was attached.
+func lowerPrompt(id string, prompt *session.Prompt) session.ModelMessage {
+	message := textMessage(id, session.RoleUser, prompt.Text)
+	for i, file := range prompt.Files {
+		if file.Blob != "" {
+			message.Parts = append(message.Parts, session.ModelPart{ID: fmt.Sprintf("%s/%d", id, i+1), Type: session.PartMedia,
+				Mime: file.Mime, Name: file.Name, Blob: file.Blob})
+		}
+	}
+	return message
+}
+
 // lowerAssistant makes the assistant's message and, when it called tools, the
 // message of their results. What a provider signed is kept for its model only.
 func lowerAssistant(message session.Message, model session.ModelRef) []session.ModelMessage {
@@ -105,7 +117,7 @@ func lowerAssistant(message session.Message, model session.ModelRef) []session.M
 			}
 		case session.MessagePartTool:
 			lowered.Type, lowered.Call, lowered.Name, lowered.Input = session.PartToolCall, part.ID, part.Tool.Name, part.Tool.Input
-			results.Parts = append(results.Parts, lowerResult(lowered, part.Tool))
+			results.Parts = append(results.Parts, lowerResult(lowered, part.Tool)...)
 		}
 		if lowered.Type != session.PartToolCall && lowered.Text == "" && len(lowered.Metadata) == 0 {
 			continue
@@ -122,7 +134,8 @@ func lowerAssistant(message session.Message, model session.ModelRef) []session.M
 	return messages
 }
 
-func lowerResult(call session.ModelPart, tool *session.ToolPart) session.ModelPart {
+// lowerResult makes a call's result and, behind it, the files in it.
+func lowerResult(call session.ModelPart, tool *session.ToolPart) []session.ModelPart {
 	result := session.ModelPart{ID: call.ID + "/result", Type: session.PartToolResult, Call: call.Call, Name: call.Name}
 	switch tool.State {
 	case session.ToolStateCompleted:
@@ -132,10 +145,18 @@ func lowerResult(call session.ModelPart, tool *session.ToolPart) session.ModelPa
 	default:
 		result.Text, result.Error = interruptedTool, true
 	}
-	return result
+	parts := []session.ModelPart{result}
+	for i, content := range tool.Content {
+		if content.Blob != "" {
+			parts = append(parts, session.ModelPart{ID: fmt.Sprintf("%s/%d", result.ID, i), Type: session.PartMedia, Call: call.Call,
+				Mime: content.Mime, Name: content.Name, Blob: content.Blob})
+		}
+	}
+	return parts
 }
 
-// resultText is what the model sees of a result: its text, or its structured value.
+// resultText is what the model reads of a result: its text, or its structured value.
+// A file is named in it, for a model that cannot look at files.
 func resultText(tool *session.ToolPart) string {
 	var texts []string
 	for _, content := range tool.Content {

@@ -36,7 +36,7 @@ func stream(t *testing.T, g guest, handler http.HandlerFunc) (events []string, f
 		Purpose: "turn", Model: session.ModelRef{Provider: "local", Model: "m1"},
 		Messages: []session.ModelMessage{{ID: "m", Role: "user", Parts: []session.ModelPart{{ID: "p", Type: "text", Text: "ünï 🙂"}}}},
 	}
-	for event, err := range bridge.NewProvider(codecOf(t, g).Plugin, provider, "sse", client).Stream(t.Context(), asked) {
+	for event, err := range bridge.NewProvider(codecOf(t, g).Plugin, provider, "sse", client, nil).Stream(t.Context(), asked) {
 		if failed = err; err == nil {
 			events = append(events, fmt.Sprint(event.Type, " ", event.ID, event.Name, event.Text, event.Reason))
 		}

@@ -22,6 +22,9 @@ func (in input) whole(info abi.FileInfo) (tool.Output, error) {
 	if err != nil {
 		return tool.Output{}, err
 	}
+	if mime := mediaType(file.Data); mime != "" {
+		return in.media(file.Info, mime)
+	}
 	if err := checkText(in.Path, file.Data); err != nil {
 		return tool.Output{}, err
 	}
@@ -48,8 +51,12 @@ func (in input) whole(info abi.FileInfo) (tool.Output, error) {
 // it has to know of the page follows behind a blank line.
 func (in input) page(info abi.FileInfo) (tool.Output, error) {
 	p := pager{offset: in.offset(), limit: in.limit(), line: 1}
-	if err := in.feed(&p, info); err != nil {
+	mime, err := in.feed(&p, info)
+	switch {
+	case err != nil:
 		return tool.Output{}, err
+	case mime != "":
+		return in.media(info, mime)
 	}
 	if p.invalid {
 		return tool.Output{}, notUTF8(in.Path)
@@ -72,8 +79,9 @@ func (in input) page(info abi.FileInfo) (tool.Output, error) {
 	return tool.Output{Text: text, Title: info.Path, Structured: out}, nil
 }
 
-// feed reads the file until the page is full.
-func (in input) feed(p *pager, info abi.FileInfo) error {
+// feed reads the file until the page is full. Of what is no text but can be shown it
+// answers the type and reads no further.
+func (in input) feed(p *pager, info abi.FileInfo) (mime string, err error) {
 	for at := int64(0); ; {
 		length := int64(chunk)
 		if at > 0 && p.line < p.offset {
@@ -81,24 +89,35 @@ func (in input) feed(p *pager, info abi.FileInfo) error {
 		}
 		file, err := host.Read(abi.FSRead{Path: abi.Path{Path: in.Path}, Offset: at, Length: length})
 		if err != nil {
-			return err
+			return "", in.tooLong(err)
 		}
 		if at == 0 {
+			if mime := mediaType(file.Data); mime != "" {
+				return mime, nil
+			}
 			err = checkText(in.Path, file.Data)
 		} else {
 			err = checkNUL(in.Path, file.Data)
 		}
 		if err != nil {
-			return err
+			return "", err
 		}
 		if file.Info.Size != info.Size || file.Info.ModifiedMS != info.ModifiedMS {
-			return plinth.Errorf(abi.KindConflict, "%s changed while it was read; read it again", in.Path)
+			return "", changed(in.Path)
 		}
 		at += int64(len(file.Data))
 		if p.take(file.Data, file.EOF || at >= info.Size || len(file.Data) == 0) {
-			return nil
+			return "", nil
 		}
 	}
+}
+
+// tooLong says what it means that the host reads no further.
+func (in input) tooLong(err error) error {
+	if plinth.KindOf(err) == abi.KindLimit {
+		return plinth.Errorf(abi.KindLimit, "%s is too long to be read up to offset %d", in.Path, in.offset())
+	}
+	return err
 }
 
 func countLines(text string) (lines int64) {

@@ -1,5 +1,5 @@
 // Command files is the plugin core/files: the tool read, which shows the model a
-// page of a text file or of a directory. The host asks for permission, keeps paths
+// page of a text file or of a directory, an image or a PDF document. The host asks for permission, keeps paths
 // inside the location and refuses what is no file; this side makes pages.
 package main
 
@@ -47,6 +47,7 @@ type result struct {
 	Truncated bool   `json:"truncated"` // there is more
 	Next      int64  `json:"next,omitempty"`
 	Size      int64  `json:"size,omitempty"` // of the whole file, in bytes
+	Mime      string `json:"mime,omitempty"` // of a file that is shown and not read
 }
 
 func read(_ tool.Call, in input) (tool.Output, error) {
@@ -101,14 +102,8 @@ func (in input) limit() int64 {
 
 // explain names the path in what the host said of it.
 func (in input) explain(err error) error {
-	if err == nil {
-		return nil
-	}
-	switch plinth.KindOf(err) {
-	case abi.KindNotFound:
+	if err != nil && plinth.KindOf(err) == abi.KindNotFound {
 		return plinth.Errorf(abi.KindNotFound, "%s does not exist", in.Path)
-	case abi.KindLimit:
-		return plinth.Errorf(abi.KindLimit, "%s is too long to be read up to offset %d", in.Path, in.offset())
 	}
 	return err
 }

@@ -15,12 +15,6 @@ const sample = 8 << 10
 // checkText refuses what is no text, told by the start of the file first and then
 // by its name.
 func checkText(name string, start []byte) error {
-	if mime := imageType(start); mime != "" {
-		return plinth.Errorf(abi.KindInvalidInput, "%s is an image (%s); this tool shows text and directories only", name, mime)
-	}
-	if bytes.HasPrefix(start, []byte("%PDF-")) {
-		return plinth.Errorf(abi.KindInvalidInput, "%s is a PDF document; this tool shows text and directories only", name)
-	}
 	if binaryName(name) || manyControls(start[:min(len(start), sample)]) {
 		return binary(name)
 	}
@@ -35,15 +29,16 @@ func checkNUL(name string, data []byte) error {
 }
 
 func binary(name string) error {
-	return plinth.Errorf(abi.KindInvalidInput, "%s is a binary file; this tool shows text and directories only", name)
+	return plinth.Errorf(abi.KindInvalidInput, "%s is a binary file; this tool shows text, images, PDF documents and directories", name)
 }
 
 func notUTF8(name string) error {
-	return plinth.Errorf(abi.KindInvalidInput, "%s is not UTF-8 text; this tool shows UTF-8 text and directories only", name)
+	return plinth.Errorf(abi.KindInvalidInput, "%s is not UTF-8 text; this tool shows UTF-8 text, images, PDF documents and directories", name)
 }
 
-// imageType tells the formats of images apart by their first bytes.
-func imageType(start []byte) string {
+// mediaType tells what a model can look at by its first bytes: the formats of images
+// that models know, and PDF. Anything else is "".
+func mediaType(start []byte) string {
 	switch {
 	case bytes.HasPrefix(start, []byte("\x89PNG\r\n\x1a\n")):
 		return "image/png"
@@ -51,8 +46,10 @@ func imageType(start []byte) string {
 		return "image/jpeg"
 	case bytes.HasPrefix(start, []byte("GIF87a")), bytes.HasPrefix(start, []byte("GIF89a")):
 		return "image/gif"
-	case len(start) >= 12 && string(start[:4]) == "RIFF" && string(start[8:12]) == "WEBP":
+	case len(start) >= 14 && string(start[:4]) == "RIFF" && string(start[8:14]) == "WEBPVP":
 		return "image/webp"
+	case bytes.HasPrefix(start, []byte("%PDF-")):
+		return "application/pdf"
 	}
 	return ""
 }

@@ -64,7 +64,7 @@ func (codec) Encode(request abi.ModelRequest) (encoded abi.ProviderEncoded, err 
 	} else {
 		b.MaxTokens = request.Generation.MaxTokens
 	}
-	if b.Messages, err = lower(request.System, request.Messages); err != nil {
+	if b.Messages, err = lower(request.System, request.Messages, options.mediaKinds()); err != nil {
 		return encoded, err
 	}
 	for _, tool := range request.Tools {

@@ -64,10 +64,13 @@ func TestEncodeRefusesWhatTheProtocolCannotSay(t *testing.T) {
 		request abi.ModelRequest
 		says    string
 	}{
-		"media":          {abi.ModelRequest{Messages: message("user", "media")}, "message msg_9: a Chat Completions message of role user can hold text"},
+		"call of a user": {abi.ModelRequest{Messages: message("user", "tool_call")}, "message msg_9: a Chat Completions message of role user can hold text and files"},
+		"media":          {abi.ModelRequest{Messages: message("assistant", "media")}, "role assistant can hold text, reasoning and tool calls; this one has a part of type media"},
+		"system media":   {abi.ModelRequest{Messages: message("system", "media")}, "role system can hold text; this one has a part of type media"},
 		"role":           {abi.ModelRequest{Messages: message("critic", "text")}, `role "critic"`},
 		"result":         {abi.ModelRequest{Messages: message("assistant", "tool_result")}, "tool_result"},
-		"text of a tool": {abi.ModelRequest{Messages: message("tool", "text")}, "can hold tool results"},
+		"text of a tool": {abi.ModelRequest{Messages: message("tool", "text")}, "can hold tool_result and files"},
+		"kinds of media": {abi.ModelRequest{Options: map[string]json.RawMessage{"openai": []byte(`{"media":["video"]}`)}}, `media has "video" in it; there are image and pdf`},
 		"option":         {abi.ModelRequest{Options: map[string]json.RawMessage{"openai": []byte(`{"stor":1}`)}}, `unknown field "stor"`},
 		"field":          {abi.ModelRequest{Options: map[string]json.RawMessage{"openai": []byte(`{"max_tokens_field":"n"}`)}}, "max_tokens_field"},
 		"effort":         {abi.ModelRequest{Options: map[string]json.RawMessage{"openai": []byte(`{"reasoning_effort":"max"}`)}}, `use "high"`},

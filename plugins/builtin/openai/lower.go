@@ -8,10 +8,11 @@ import (
 	plinth "github.com/plinthhost/plinth/sdk-plugins/go"
 )
 
-// message is one message of the request. A nil content is sent as null.
+// message is one message of the request. Its content is a string, null (nil), or a
+// []contentPart.
 type message struct {
 	Role             string     `json:"role"`
-	Content          *string    `json:"content"`
+	Content          any        `json:"content"`
 	ReasoningContent string     `json:"reasoning_content,omitempty"`
 	ToolCalls        []toolCall `json:"tool_calls,omitempty"`
 	ToolCallID       string     `json:"tool_call_id,omitempty"`
@@ -30,8 +31,9 @@ type functionCall struct {
 	Arguments string `json:"arguments"`
 }
 
-// lower puts the system text and the history into the protocol's messages.
-func lower(system []abi.TextPart, history []abi.Message) ([]message, error) {
+// lower puts the system text and the history into the protocol's messages. Takes says
+// which files the model can look at.
+func lower(system []abi.TextPart, history []abi.Message, takes mediaKinds) ([]message, error) {
 	messages := make([]message, 0, len(history)+1)
 	if len(system) > 0 {
 		texts := make([]string, len(system))
@@ -44,13 +46,13 @@ func lower(system []abi.TextPart, history []abi.Message) ([]message, error) {
 		var err error
 		switch m.Role {
 		case abi.RoleUser:
-			messages, err = appendUser(messages, m)
+			messages, err = appendUser(messages, m, takes)
 		case abi.RoleSystem:
 			messages, err = appendUpdate(messages, m)
 		case abi.RoleAssistant:
 			messages, err = appendAssistant(messages, m)
 		case abi.RoleTool:
-			messages, err = appendResults(messages, m)
+			messages, err = appendResults(messages, m, takes)
 		default:
 			err = plinth.Errorf(abi.KindInvalidInput, "message %s has the role %q; Chat Completions knows user, assistant, tool and system", m.ID, m.Role)
 		}
@@ -61,14 +63,26 @@ func lower(system []abi.TextPart, history []abi.Message) ([]message, error) {
 	return messages, nil
 }
 
-func textMessage(role, text string) message { return message{Role: role, Content: &text} }
+func textMessage(role, text string) message { return message{Role: role, Content: text} }
 
-func appendUser(messages []message, m abi.Message) ([]message, error) {
-	text, err := onlyText(m, "")
+func appendUser(messages []message, m abi.Message, takes mediaKinds) ([]message, error) {
+	texts, files, err := separate(m, abi.PartText)
 	if err != nil {
 		return nil, err
 	}
-	return append(messages, textMessage(abi.RoleUser, text)), nil
+	text := joined(texts, "")
+	if len(files) == 0 {
+		return append(messages, textMessage(abi.RoleUser, text)), nil
+	}
+	content := []contentPart{{Type: "text", Text: text}}
+	for _, file := range files {
+		part, ok := takes.part(file)
+		if !ok {
+			part = contentPart{Type: "text", Text: mention(file) + ", which this model cannot look at"}
+		}
+		content = append(content, part)
+	}
+	return append(messages, message{Role: abi.RoleUser, Content: content}), nil
 }
 
 var escapeXML = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
@@ -77,14 +91,21 @@ var escapeXML = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 // protocol has no such message, so it is marked up and joins what the user said
 // before it.
 func appendUpdate(messages []message, m abi.Message) ([]message, error) {
-	text, err := onlyText(m, "\n")
+	texts, files, err := separate(m, abi.PartText)
 	if err != nil {
 		return nil, err
 	}
-	text = "<system-update>\n" + escapeXML.Replace(text) + "\n</system-update>"
+	if len(files) > 0 {
+		return nil, unsupported(m, files[0], "text")
+	}
+	text := "<system-update>\n" + escapeXML.Replace(joined(texts, "\n")) + "\n</system-update>"
 	if last := len(messages) - 1; last >= 0 && messages[last].Role == abi.RoleUser {
-		text = *messages[last].Content + "\n" + text
-		messages[last].Content = &text
+		switch content := messages[last].Content.(type) {
+		case string:
+			messages[last].Content = content + "\n" + text
+		case []contentPart:
+			messages[last].Content = append(content, contentPart{Type: "text", Text: text})
+		}
 		return messages, nil
 	}
 	return append(messages, textMessage(abi.RoleUser, text)), nil
@@ -108,8 +129,7 @@ func appendAssistant(messages []message, m abi.Message) ([]message, error) {
 	// A message of neither text nor calls is refused by servers unless its text is
 	// there and empty.
 	if len(texts) > 0 || len(out.ToolCalls) == 0 {
-		text := strings.Join(texts, "\n")
-		out.Content = &text
+		out.Content = strings.Join(texts, "\n")
 	}
 	out.ReasoningContent = strings.Join(reasoning, "\n")
 	return append(messages, out), nil
@@ -122,27 +142,51 @@ func arguments(input json.RawMessage) string {
 	return string(input)
 }
 
-func appendResults(messages []message, m abi.Message) ([]message, error) {
-	for _, part := range m.Parts {
-		if part.Type != abi.PartToolResult {
-			return nil, unsupported(m, part, "tool results")
-		}
+// appendResults puts the results, which can only be text, and then what they show in
+// a message of the user.
+func appendResults(messages []message, m abi.Message, takes mediaKinds) ([]message, error) {
+	results, files, err := separate(m, abi.PartToolResult)
+	if err != nil {
+		return nil, err
+	}
+	for _, part := range results {
 		result := textMessage(abi.RoleTool, part.Text)
 		result.ToolCallID = part.Call
 		messages = append(messages, result)
 	}
+	var shown []contentPart
+	for _, file := range files {
+		if part, ok := takes.part(file); ok {
+			shown = append(shown, contentPart{Type: "text", Text: mention(file) + ", from the tool call " + file.Call}, part)
+		}
+	}
+	if len(shown) > 0 {
+		messages = append(messages, message{Role: abi.RoleUser, Content: shown})
+	}
 	return messages, nil
 }
 
-func onlyText(m abi.Message, separator string) (string, error) {
-	texts := make([]string, len(m.Parts))
-	for i, part := range m.Parts {
-		if part.Type != abi.PartText {
-			return "", unsupported(m, part, "text")
+// separate answers a message's parts of one type and its media; there may be no other.
+func separate(m abi.Message, wanted string) (parts, media []abi.Part, err error) {
+	for _, part := range m.Parts {
+		switch part.Type {
+		case wanted:
+			parts = append(parts, part)
+		case abi.PartMedia:
+			media = append(media, part)
+		default:
+			return nil, nil, unsupported(m, part, wanted+" and files")
 		}
+	}
+	return parts, media, nil
+}
+
+func joined(parts []abi.Part, separator string) string {
+	texts := make([]string, len(parts))
+	for i, part := range parts {
 		texts[i] = part.Text
 	}
-	return strings.Join(texts, separator), nil
+	return strings.Join(texts, separator)
 }
 
 func unsupported(m abi.Message, part abi.Part, supported string) error {

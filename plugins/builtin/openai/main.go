@@ -22,6 +22,7 @@ func encodeOnce() error {
 		Messages: []abi.Message{
 			{Role: abi.RoleSystem, Parts: []abi.Part{{Type: abi.PartText, Text: "<>"}}},
 			{Role: abi.RoleAssistant, Parts: []abi.Part{{Type: abi.PartToolCall}}},
+			{Role: abi.RoleUser, Parts: []abi.Part{{Type: abi.PartMedia, Mime: "image/png"}, {Type: abi.PartMedia, Mime: "application/pdf"}}},
 		},
 		Tools:   []abi.ToolDefinition{{Input: json.RawMessage(`{"type":"object"}`)}},
 		Options: map[string]json.RawMessage{"openai": json.RawMessage("{}")},

@@ -25,6 +25,9 @@ type Host struct {
 	// LateEOF has fs.read tell the end only to who asks beyond it, as a host may that
 	// reads no more than it was asked for.
 	LateEOF bool
+	// Operations answers by name what this host has nothing for, or in the place of
+	// what it has. Raw are the bytes behind the request.
+	Operations map[string]Operation
 	// Refuse may answer an operation with an error before it is looked at.
 	Refuse func(operation string, path abi.Path) error
 
@@ -34,23 +37,40 @@ type Host struct {
 	ReadBytes int64
 	// Lines holds what was logged and shown: "info: text", "progress: text".
 	Lines []string
+	// Values is the plugin's store, by scope, ":" and key: "global:last".
+	Values map[string]abi.KVValue
+	// Blobs holds what fs.attach kept, by digest.
+	Blobs map[string][]byte
 }
+
+// Operation answers one operation: its ok with the bytes behind it, or an error.
+type Operation func(request json.RawMessage, raw []byte) (ok any, answered []byte, err error)
 
 // Serve makes h the host of the plugin until the test ends.
 func (h *Host) Serve(t testing.TB) {
 	before := guest.SetOperations(func(operation string, request []byte) []byte {
-		body, _, err := abi.DecodeMessage(request)
+		body, raw, err := abi.DecodeMessage(request)
 		if err != nil {
 			return guest.Fail(err)
 		}
-		ok, raw, err := h.answer(operation, body)
-		return guest.Answer(ok, raw, err)
+		ok, answered, err := h.answer(operation, body, raw)
+		return guest.Answer(ok, answered, err)
 	})
 	t.Cleanup(func() { guest.SetOperations(before) })
 }
 
-func (h *Host) answer(operation string, body []byte) (ok any, raw []byte, err error) {
-	switch operation {
+func (h *Host) answer(operation string, body, raw []byte) (ok any, answered []byte, err error) {
+	if answer, ok := h.Operations[operation]; ok {
+		return answer(body, raw)
+	}
+	switch group, _, _ := strings.Cut(operation, "."); group {
+	case "fs":
+		return h.file(operation, body)
+	case "kv":
+		ok, err := h.value(operation, body)
+		return ok, nil, err
+	case abi.OpBatch:
+		return h.batch(body, raw)
 	case abi.OpLog:
 		var line abi.Log
 		err := json.Unmarshal(body, &line)
@@ -61,6 +81,16 @@ func (h *Host) answer(operation string, body []byte) (ok any, raw []byte, err er
 		err := json.Unmarshal(body, &line)
 		h.Lines = append(h.Lines, "progress: "+line.Text)
 		return abi.None{}, nil, err
+	}
+	return nil, nil, missing(operation)
+}
+
+func missing(operation string) error {
+	return &abi.Error{Kind: abi.KindUnavailable, Message: "the test's host has no operation " + operation}
+}
+
+func (h *Host) file(operation string, body []byte) (ok any, raw []byte, err error) {
+	switch operation {
 	case abi.OpFSStat:
 		var request abi.FSStat
 		return answerPath(h, operation, body, &request, &request.Path, func(tree fs.FS, name string) (any, []byte, error) {
@@ -81,8 +111,14 @@ func (h *Host) answer(operation string, body []byte) (ok any, raw []byte, err er
 			h.ReadBytes += int64(len(data))
 			return answer, data, err
 		})
+	case abi.OpFSAttach:
+		var request abi.FSAttach
+		return answerPath(h, operation, body, &request, &request.Path, func(tree fs.FS, name string) (any, []byte, error) {
+			attached, err := h.attach(tree, name)
+			return attached, nil, err
+		})
 	}
-	return nil, nil, &abi.Error{Kind: abi.KindUnavailable, Message: "the test's host has no operation " + operation}
+	return nil, nil, missing(operation)
 }
 
 func answerPath(h *Host, operation string, body []byte, request any, at *abi.Path, answer func(fs.FS, string) (any, []byte, error)) (any, []byte, error) {

@@ -32,11 +32,13 @@ type Output struct {
 	Metadata   any    // for clients, not for the model
 }
 
-// File is a file the model is shown.
+// File is a file the model is shown: Data, or a Blob that the host gave in this call,
+// as host.Attach does.
 type File struct {
 	Name string
 	Mime string
 	Data []byte
+	Blob *abi.Blob
 }
 
 // noInput is JSON that stands where a tool's input will be.
@@ -106,9 +108,12 @@ func (o Output) encode() (output abi.ToolOutput, raw []byte, err error) {
 		output.Content = append(output.Content, abi.Content{Type: "text", Text: o.Text})
 	}
 	for _, file := range o.Files {
-		data := &abi.Bytes{Offset: len(raw), Length: len(file.Data)}
-		raw = append(raw, file.Data...)
-		output.Content = append(output.Content, abi.Content{Type: "file", Name: file.Name, Mime: file.Mime, Data: data})
+		content := abi.Content{Type: "file", Name: file.Name, Mime: file.Mime, Blob: file.Blob}
+		if file.Blob == nil {
+			content.Data = &abi.Bytes{Offset: len(raw), Length: len(file.Data)}
+			raw = append(raw, file.Data...)
+		}
+		output.Content = append(output.Content, content)
 	}
 	if output.Structured, err = encodeAny(o.Structured); err != nil {
 		return output, nil, fmt.Errorf("encode the structured output: %w", err)

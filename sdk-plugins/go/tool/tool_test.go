@@ -78,7 +78,7 @@ func TestErrorsKeepTheirKind(t *testing.T) {
 
 func TestFilesTravelBehindTheMessage(t *testing.T) {
 	register(t, "draw", func(tool.Call, greeting) (tool.Output, error) {
-		return tool.Output{Files: []tool.File{{Name: "a", Mime: "image/png", Data: []byte("one")}, {Name: "b", Data: []byte("two!")}}}, nil
+		return tool.Output{Files: []tool.File{{Name: "a", Mime: "image/png", Data: []byte("one")}, {Name: "b", Data: []byte("two!")}, {Name: "c", Blob: &abi.Blob{Digest: "c0"}}}}, nil
 	})
 	call, err := json.Marshal(abi.Call[abi.ToolExecute]{Body: abi.ToolExecute{Tool: "draw", Input: json.RawMessage(`{}`)}})
 	if err != nil {
@@ -89,7 +89,7 @@ func TestFilesTravelBehindTheMessage(t *testing.T) {
 		t.Fatal(err)
 	}
 	var answer abi.Answer[abi.ToolOutput]
-	if err := json.Unmarshal(body, &answer); err != nil || answer.OK == nil || len(answer.OK.Content) != 2 {
+	if err := json.Unmarshal(body, &answer); err != nil || answer.OK == nil || len(answer.OK.Content) != 3 {
 		t.Fatalf("%s, %v", body, err)
 	}
 	for i, want := range []string{"one", "two!"} {
@@ -97,6 +97,9 @@ func TestFilesTravelBehindTheMessage(t *testing.T) {
 		if err != nil || string(data) != want {
 			t.Errorf("file %d: %q, %v", i, data, err)
 		}
+	}
+	if kept := answer.OK.Content[2]; kept.Data != nil || kept.Blob == nil || kept.Blob.Digest != "c0" {
+		t.Errorf("%+v, want the blob alone", kept)
 	}
 }
 
