@@ -12,8 +12,9 @@ import (
 // Limits of a batch.
 const (
 	MaxBatch = 100
-	// MaxBatchBytes bounds the answers of a batch together.
-	MaxBatchBytes = 16 << 20
+	// MaxBatchBytes bounds the answers of a batch together. It leaves room for their
+	// frame in what the engine lets through as one answer.
+	MaxBatchBytes = 15 << 20
 	// batchWidth is how many operations of a batch work at once.
 	batchWidth = 8
 )
@@ -33,7 +34,7 @@ func (o *operations) batch(ctx context.Context, request abi.Batch, raw []byte) (
 				return
 			}
 			inner := context.WithValue(ctx, gatheringKey{}, g)
-			bodies[i], raws[i], failures[i] = o.perform(inner, one.Operation, abi.EncodeMessage(one.Request, raw))
+			bodies[i], raws[i], failures[i] = o.perform(inner, one.Operation, one.Request, raw)
 		})
 	}
 	g.run(ctx)
@@ -49,7 +50,7 @@ func gathered(bodies []any, raws [][]byte, failures []error) (any, []byte, error
 		answer := &ok.Answers[i]
 		if failures[i] != nil {
 			answer.Error = wireError(failures[i])
-			continue
+			bodies[i], raws[i] = answer.Error, nil
 		}
 		encoded, err := json.Marshal(bodies[i])
 		if err != nil {
@@ -57,6 +58,8 @@ func gathered(bodies []any, raws [][]byte, failures []error) (any, []byte, error
 		}
 		if size += len(encoded) + len(raws[i]); size > MaxBatchBytes {
 			answer.Error = refuse(abi.KindLimit, "the answers of the batch have more than %d bytes; ask for less at once", MaxBatchBytes)
+		}
+		if answer.Error != nil {
 			continue
 		}
 		answer.OK = encoded

@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"errors"
+	"maps"
 	"sync"
 
 	abi "github.com/plinthhost/plinth/abi/v1"
@@ -45,8 +46,6 @@ func (c *Counts) All() map[string]Count {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	all := make(map[string]Count, len(c.all))
-	for operation, count := range c.all {
-		all[operation] = count
-	}
+	maps.Copy(all, c.all)
 	return all
 }

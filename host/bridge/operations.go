@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"sync/atomic"
 
@@ -25,11 +26,16 @@ type operations struct {
 	host     session.ToolHost  // nil for a context source
 	blobs    blobSet
 	made     atomic.Int64 // operations so far
+	logged   atomic.Int64 // bytes of log so far
 }
 
 // Call answers one operation. It never fails but in its answer.
 func (o *operations) Call(ctx context.Context, operation string, request []byte) []byte {
-	body, raw, err := o.perform(ctx, operation, request)
+	asked, raw, err := abi.DecodeMessage(request)
+	if err != nil {
+		return errorAnswer(refuse(abi.KindInvalidInput, "%v", err))
+	}
+	body, raw, err := o.perform(ctx, operation, asked, raw)
 	if err != nil {
 		return errorAnswer(err)
 	}
@@ -40,8 +46,9 @@ func (o *operations) Call(ctx context.Context, operation string, request []byte)
 	return abi.EncodeMessage(encoded, raw)
 }
 
-// perform carries out an operation that this version has and the call may use.
-func (o *operations) perform(ctx context.Context, name string, request []byte) (body any, raw []byte, err error) {
+// perform carries out an operation that this version has and the call may use. Raw are
+// the bytes that the request may refer to; it does not change them.
+func (o *operations) perform(ctx context.Context, name string, request, raw []byte) (body any, answered []byte, err error) {
 	operation, ok := o.reach.operation(name)
 	switch {
 	case !ok:
@@ -52,26 +59,22 @@ func (o *operations) perform(ctx context.Context, name string, request []byte) (
 	if most := o.plugin.operations(); o.made.Add(1) > most {
 		return nil, nil, refuse(abi.KindLimit, "the call has made %d operations, which is the limit; raise limits.operations", most)
 	}
-	body, raw, err = operation.run(ctx, o, request)
+	body, answered, err = operation.run(ctx, o, request, raw)
 	o.plugin.Counts.add(name, err)
-	return body, raw, err
+	return body, answered, err
 }
 
-// decodeRequest decodes a request strictly, and answers its raw bytes.
-func decodeRequest[R any](message []byte) (request R, raw []byte, err error) {
-	encoded, raw, err := abi.DecodeMessage(message)
-	if err != nil {
-		return request, nil, refuse(abi.KindInvalidInput, "%v", err)
-	}
+// decodeRequest decodes a request strictly.
+func decodeRequest[R any](encoded []byte) (request R, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(encoded))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&request); err != nil {
-		return request, nil, refuse(abi.KindInvalidInput, "the request cannot be read: %v", err)
+		return request, refuse(abi.KindInvalidInput, "the request cannot be read: %v", err)
 	}
-	if _, err := decoder.Token(); err == nil {
-		return request, nil, refuse(abi.KindInvalidInput, "the request has something behind its end")
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return request, refuse(abi.KindInvalidInput, "the request has something behind its end")
 	}
-	return request, raw, nil
+	return request, nil
 }
 
 // content answers the bytes that a request refers to, or its text.
@@ -95,9 +98,16 @@ func (o *operations) logLine(_ context.Context, request abi.Log, _ []byte) (any,
 	default:
 		return nil, nil, refuse(abi.KindInvalidInput, "level is %q; it must be debug, info, warn or error", clip(request.Level))
 	}
-	o.plugin.Log(request.Level, clean(request.Message))
+	line := clean(request.Message)
+	if o.logged.Add(int64(len(line))) > MaxLogBytes {
+		return nil, nil, refuse(abi.KindLimit, "a call may log %d bytes", MaxLogBytes)
+	}
+	o.plugin.Log(request.Level, line)
 	return abi.None{}, nil, nil
 }
+
+// MaxLogBytes is the most that one call logs.
+const MaxLogBytes = 64 << 10
 
 func (o *operations) showProgress(_ context.Context, request abi.Progress, _ []byte) (any, []byte, error) {
 	o.progress(clean(request.Text))
