@@ -78,6 +78,10 @@ func (a *app) start(ctx context.Context) (err error) {
 	if err := a.startPlugins(ctx); err != nil {
 		return err
 	}
+	// The engine has opened by now what it reads of itself.
+	if err := keepPrivate(); err != nil {
+		return fmt.Errorf("keep other processes out of this one's memory: %w", err)
+	}
 	return a.startRunner(ctx, encoder)
 }
 

@@ -12,8 +12,9 @@ import (
 // Limits of a batch.
 const (
 	MaxBatch = 100
-	// MaxBatchBytes bounds the answers of a batch together.
-	MaxBatchBytes = 16 << 20
+	// MaxBatchBytes bounds the answers of a batch together. It leaves room for their
+	// frame in what the engine lets through as one answer.
+	MaxBatchBytes = 15 << 20
 	// batchWidth is how many operations of a batch work at once.
 	batchWidth = 8
 )
@@ -24,48 +25,63 @@ func (o *operations) batch(ctx context.Context, request abi.Batch, raw []byte) (
 		return nil, nil, refuse(abi.KindInvalidInput, "there are %d operations; there must be 1 to %d", n, MaxBatch)
 	}
 	g := newGathering(len(request.Operations))
-	bodies, raws := make([]any, len(request.Operations)), make([][]byte, len(request.Operations))
-	failures := make([]error, len(request.Operations))
+	answers := gathered{answers: make([]abi.BatchAnswer, len(request.Operations)), raws: make([][]byte, len(request.Operations))}
 	for i, one := range request.Operations {
 		g.begin(func() {
 			if one.Operation == abi.OpBatch {
-				failures[i] = refuse(abi.KindInvalidInput, "a batch holds no batch")
+				answers.put(i, nil, nil, refuse(abi.KindInvalidInput, "a batch holds no batch"))
 				return
 			}
-			inner := context.WithValue(ctx, gatheringKey{}, g)
-			bodies[i], raws[i], failures[i] = o.perform(inner, one.Operation, abi.EncodeMessage(one.Request, raw))
+			body, raw, err := o.perform(context.WithValue(ctx, gatheringKey{}, g), one.Operation, one.Request, raw)
+			answers.put(i, body, raw, err)
 		})
 	}
 	g.run(ctx)
-	return gathered(bodies, raws, failures)
+	return answers.message()
 }
 
-// gathered puts the answers into one message.
-func gathered(bodies []any, raws [][]byte, failures []error) (any, []byte, error) {
-	ok := abi.BatchOK{Answers: make([]abi.BatchAnswer, len(bodies))}
+// gathered is the answers of a batch, each at its place. What comes when there is no
+// room left is dropped at once.
+type gathered struct {
+	mu      sync.Mutex
+	answers []abi.BatchAnswer
+	raws    [][]byte
+	size    int
+}
+
+func (g *gathered) put(i int, body any, raw []byte, err error) {
+	var encoded []byte
+	if err == nil {
+		encoded, err = json.Marshal(body)
+	}
+	if err != nil {
+		told := wireError(err)
+		g.answers[i].Error, raw = told, nil
+		encoded, _ = json.Marshal(told)
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if length := len(encoded) + len(raw); g.size+length > MaxBatchBytes {
+		g.answers[i].Error = refuse(abi.KindLimit, "the answers of the batch have more than %d bytes; ask for less at once", MaxBatchBytes)
+		return
+	}
+	g.size += len(encoded) + len(raw)
+	if err == nil {
+		g.answers[i].OK, g.raws[i] = encoded, raw
+	}
+}
+
+// message puts the raw bytes behind each other.
+func (g *gathered) message() (any, []byte, error) {
 	var all []byte
-	size := 0
-	for i := range bodies {
-		answer := &ok.Answers[i]
-		if failures[i] != nil {
-			answer.Error = wireError(failures[i])
-			continue
-		}
-		encoded, err := json.Marshal(bodies[i])
-		if err != nil {
-			return nil, nil, err
-		}
-		if size += len(encoded) + len(raws[i]); size > MaxBatchBytes {
-			answer.Error = refuse(abi.KindLimit, "the answers of the batch have more than %d bytes; ask for less at once", MaxBatchBytes)
-			continue
-		}
-		answer.OK = encoded
-		if len(raws[i]) > 0 {
-			answer.Bytes = &abi.Bytes{Offset: len(all), Length: len(raws[i])}
-			all = append(all, raws[i]...)
+	for i, raw := range g.raws {
+		if len(raw) > 0 {
+			g.answers[i].Bytes = &abi.Bytes{Offset: len(all), Length: len(raw)}
+			all = append(all, raw...)
+			g.raws[i] = nil
 		}
 	}
-	return ok, all, nil
+	return abi.BatchOK{Answers: g.answers}, all, nil
 }
 
 type gatheringKey struct{}

@@ -8,11 +8,13 @@ import (
 	"maps"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	abi "github.com/plinthhost/plinth/abi/v1"
+	"github.com/plinthhost/plinth/host/fsys"
 	"github.com/plinthhost/plinth/host/process"
 	"github.com/plinthhost/plinth/host/shell"
 	"github.com/plinthhost/plinth/session"
@@ -20,7 +22,8 @@ import (
 
 // Limits of process.run.
 const (
-	MaxCommandBytes   = 64 << 10
+	MaxCommandBytes   = 64 << 10 // with its environment
+	MaxInputBytes     = 1 << 20
 	MaxCommandTimeout = 10 * time.Minute
 	maxSavedOutput    = 10 << 20
 )
@@ -28,28 +31,36 @@ const (
 // processRun runs a command line once every command in it is allowed. While it
 // runs, the guest makes room.
 func (o *operations) processRun(ctx context.Context, request abi.ProcessRun, _ []byte) (any, []byte, error) {
-	timeout := time.Duration(request.TimeoutMS) * time.Millisecond
-	switch {
-	case !o.reach.Process:
+	if !o.reach.Process {
 		return nil, nil, noGrant("process", grantProcess)
-	case len(request.Command) > MaxCommandBytes:
-		return nil, nil, refuse(abi.KindLimit, "command has %d bytes; the most is %d", len(request.Command), MaxCommandBytes)
-	case request.TimeoutMS < 0 || timeout > MaxCommandTimeout:
-		return nil, nil, refuse(abi.KindInvalidInput, "timeout_ms is %d; it must be from 1 to %d, or 0", request.TimeoutMS, MaxCommandTimeout.Milliseconds())
 	}
-	directory, err := o.workingDirectory(ctx, request.Path)
+	if err := checkCommand(request); err != nil {
+		return nil, nil, err
+	}
+	timeout := time.Duration(request.TimeoutMS) * time.Millisecond
+	at, err := o.workingDirectory(ctx, request.Path)
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := o.mayRun(ctx, exported(request.Environment)+request.Command, directory); err != nil {
+	defer at.Close()
+	directory := filepath.Join(at.path, filepath.FromSlash(at.Identity()))
+	if err := o.mayRun(ctx, exported(request.Environment)+request.Command, fed(request.Input), directory); err != nil {
 		return nil, nil, err
+	}
+	// It may have taken long to ask, and what is asked for is its path.
+	if now, err := filepath.EvalSymlinks(directory); err != nil || now != directory {
+		return nil, nil, refuse(abi.KindConflict, "path: %q is not the directory any more that was asked for", clip(request.Path.Path))
+	}
+	handle, err := at.Folder()
+	if err != nil {
+		return nil, nil, fileError(err)
 	}
 	saved := []*bytes.Buffer{new(bytes.Buffer), new(bytes.Buffer)}
 	command := process.Command{
-		Line: request.Command, Directory: directory, Environment: request.Environment, Input: []byte(request.Input),
+		Line: request.Command, Handle: handle, Environment: request.Environment, Input: []byte(request.Input),
 		Timeout: timeout, Session: o.session.ID,
 		Output:   process.Capture{Apart: request.Apart, Save: saved[0], SaveLimit: maxSavedOutput},
-		Progress: func(p process.Progress) { o.progress(clean(p.Lines)) },
+		Progress: func(p process.Progress) { o.progress(clean(o.reach.scrub(p.Lines))) },
 	}
 	if request.Apart {
 		command.Output.SaveErrors = saved[1]
@@ -85,29 +96,78 @@ func (o *operations) ran(ctx context.Context, request abi.ProcessRun, result pro
 
 // output keeps the whole of what is shown in part.
 func (o *operations) output(ctx context.Context, printed process.Output, whole []byte) (abi.ProcessOutput, error) {
-	output := abi.ProcessOutput{Head: printed.Head, Tail: printed.Tail, Omitted: printed.Omitted, Total: printed.Total}
+	output := abi.ProcessOutput{Head: o.reach.scrub(printed.Head), Tail: o.reach.scrub(printed.Tail), Omitted: printed.Omitted, Total: printed.Total}
 	if printed.Omitted == 0 {
 		return output, nil
+	}
+	if o.reach.Scrubber != nil {
+		whole = o.reach.Scrubber.ScrubBytes(whole)
 	}
 	blob, err := o.keep(ctx, whole)
 	output.Blob = &blob
 	return output, err
 }
 
-// workingDirectory opens a command's directory and answers its path.
-func (o *operations) workingDirectory(ctx context.Context, name abi.Path) (string, error) {
+// workingDirectory opens a command's directory. The session's own needs no grant for
+// files.
+func (o *operations) workingDirectory(ctx context.Context, name abi.Path) (opened, error) {
 	if name == (abi.Path{}) {
-		return o.location.Directory, nil
+		roots, err := fsys.New(map[string]string{RootLocation: o.location.Directory}, o.reach.Private)
+		if err != nil {
+			return opened{}, err
+		}
+		file, err := roots.Open(RootLocation, "")
+		if err != nil {
+			return opened{}, fileError(err)
+		}
+		return opened{File: file, folder: folder{roots: roots, name: RootLocation, path: o.location.Directory, location: o.location}}, nil
 	}
 	file, err := o.open(ctx, name)
 	if err != nil {
-		return "", err
+		return opened{}, err
 	}
-	defer file.Close()
 	if !file.Info().Directory {
-		return "", refuse(abi.KindInvalidInput, "path: %q is no directory", clip(name.Path))
+		file.Close()
+		return opened{}, refuse(abi.KindInvalidInput, "path: %q is no directory", clip(name.Path))
 	}
-	return filepath.Join(file.path, filepath.FromSlash(file.Identity())), nil
+	return file, nil
+}
+
+// checkCommand refuses what could not be run, or not be asked for as it is.
+func checkCommand(request abi.ProcessRun) error {
+	most := MaxCommandTimeout.Milliseconds()
+	size := len(request.Command)
+	for name, value := range request.Environment {
+		if !variableForm.MatchString(name) {
+			return refuse(abi.KindInvalidInput, "environment: %q is no name of a variable; it must have letters, digits and _", clip(name))
+		}
+		size += len(name) + len(value)
+	}
+	switch {
+	case size > MaxCommandBytes:
+		return refuse(abi.KindLimit, "command and environment have %d bytes; the most is %d", size, MaxCommandBytes)
+	case len(request.Input) > MaxInputBytes:
+		return refuse(abi.KindLimit, "input has %d bytes; the most is %d", len(request.Input), MaxInputBytes)
+	case request.TimeoutMS < 0 || request.TimeoutMS > most:
+		return refuse(abi.KindInvalidInput, "timeout_ms is %d; it must be from 1 to %d, or 0", request.TimeoutMS, most)
+	}
+	return nil
+}
+
+// variableForm is what a shell takes for a variable's name. Any other name would
+// change how the text that is asked for reads.
+var variableForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// fed shows the beginning of what a command reads, which is all that some run.
+func fed(input string) string {
+	if input == "" {
+		return ""
+	}
+	shown := fmt.Sprintf(" <<< '%s'", strings.ReplaceAll(clipTo(input, maxText), "'", `'\''`))
+	if len(input) > maxText {
+		shown += fmt.Sprintf(" (of %d bytes)", len(input))
+	}
+	return shown
 }
 
 // exported writes variables in front of a line as what they are: they can change what
@@ -121,8 +181,9 @@ func exported(environment map[string]string) string {
 }
 
 // mayRun asks for the folders that the line leads to outside of the project, and for
-// its commands. What cannot be known is asked for as it is written, and only once.
-func (o *operations) mayRun(ctx context.Context, text, directory string) error {
+// its commands. What cannot be known is asked for as it is written, with what it is
+// fed, and only once.
+func (o *operations) mayRun(ctx context.Context, text, fed, directory string) error {
 	line := shell.Parse(text, shell.Options{Directory: directory, Home: o.reach.Home, Shell: filepath.Base(o.reach.Processes.Shell())})
 	places, err := shell.Outside(line.Paths, o.location.Directory, o.location.Root)
 	if err != nil {
@@ -148,7 +209,7 @@ func (o *operations) mayRun(ctx context.Context, text, directory string) error {
 	}
 	resources, save := line.Resources(), line.Patterns()
 	if slices.ContainsFunc(line.Unknown, func(u shell.Unknown) bool { return u.Kind != shell.UnknownPath }) || len(resources) == 0 {
-		resources, save = append(resources, text), nil
+		resources, save = append(resources, text+fed), nil
 	}
 	return o.asked.authorise(ctx, actionBash, resources, save)
 }

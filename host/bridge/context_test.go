@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -18,13 +19,17 @@ import (
 
 // ruled answers by rules, and counts nothing as allowed by a person.
 type ruled struct {
-	rules   []session.Rule
-	fails   error
+	rules []session.Rule
+	fails error
+
+	mu      sync.Mutex // a search asks from several goroutines
 	plugins []string
 }
 
 func (r *ruled) Effects(_ context.Context, _ session.Location, plugin, action string, resources []string) ([]session.Effect, error) {
+	r.mu.Lock()
 	r.plugins = append(r.plugins, plugin)
+	r.mu.Unlock()
 	effects := make([]session.Effect, len(resources))
 	for i := range resources {
 		effects[i], _ = session.Decide(r.rules, nil, action, resources[i:i+1])

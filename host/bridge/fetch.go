@@ -15,7 +15,10 @@ import (
 // Limits of http.fetch.
 const (
 	DefaultFetchBytes = 1 << 20
-	MaxFetchBytes     = 16 << 20
+	MaxFetchBytes     = 16 << 20 // that are kept
+	// MaxBodyBytes leaves room for the rest of the answer in what the engine lets
+	// through.
+	MaxBodyBytes = 15 << 20
 )
 
 // fetch makes a request inside of what was granted, or one that permission is asked
@@ -37,6 +40,8 @@ func (o *operations) fetch(ctx context.Context, request abi.HTTPFetch, raw []byt
 		return nil, nil, refuse(abi.KindInvalidInput, "max_bytes and timeout_ms must not be negative")
 	case request.MaxBytes > MaxFetchBytes:
 		return nil, nil, refuse(abi.KindLimit, "max_bytes is %d; the most is %d", request.MaxBytes, MaxFetchBytes)
+	case !request.Blob && request.MaxBytes > MaxBodyBytes:
+		return nil, nil, refuse(abi.KindLimit, "max_bytes is %d; the most without blob is %d", request.MaxBytes, MaxBodyBytes)
 	case request.MaxBytes > 0:
 		most = request.MaxBytes
 	}

@@ -17,7 +17,7 @@ type Operation struct {
 	// Tools is set when only tools may use it: it changes, asks or shows something.
 	Tools bool
 
-	run func(ctx context.Context, o *operations, request []byte) (any, []byte, error)
+	run func(ctx context.Context, o *operations, request, raw []byte) (any, []byte, error)
 }
 
 // The grants, as the table names them.
@@ -82,9 +82,9 @@ func SessionOperations() []string {
 }
 
 // typed decodes the request before method carries it out.
-func typed[R any](method func(*operations, context.Context, R, []byte) (any, []byte, error)) func(context.Context, *operations, []byte) (any, []byte, error) {
-	return func(ctx context.Context, o *operations, message []byte) (any, []byte, error) {
-		request, raw, err := decodeRequest[R](o.reach.Services, message)
+func typed[R any](method func(*operations, context.Context, R, []byte) (any, []byte, error)) func(context.Context, *operations, []byte, []byte) (any, []byte, error) {
+	return func(ctx context.Context, o *operations, encoded, raw []byte) (any, []byte, error) {
+		request, err := decodeRequest[R](o.reach.Services, encoded)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -32,7 +32,11 @@ type operations struct {
 
 // Call answers one operation. It never fails but in its answer.
 func (o *operations) Call(ctx context.Context, operation string, request []byte) []byte {
-	body, raw, err := o.perform(ctx, operation, request)
+	asked, raw, err := abi.DecodeMessage(request)
+	if err != nil {
+		return errorAnswer(refuse(abi.KindInvalidInput, "%v", err))
+	}
+	body, raw, err := o.perform(ctx, operation, asked, raw)
 	if err != nil {
 		return errorAnswer(err)
 	}
@@ -53,8 +57,9 @@ func okAnswer(encoded, raw []byte) []byte {
 	return append(message, raw...)
 }
 
-// perform carries out an operation that this version has and the call may use.
-func (o *operations) perform(ctx context.Context, name string, request []byte) (body any, raw []byte, err error) {
+// perform carries out an operation that this version has and the call may use. Raw are
+// the bytes that the request may refer to; it does not change them.
+func (o *operations) perform(ctx context.Context, name string, request, raw []byte) (body any, answered []byte, err error) {
 	operation, ok := o.reach.operation(name)
 	switch {
 	case !ok:
@@ -65,27 +70,23 @@ func (o *operations) perform(ctx context.Context, name string, request []byte) (
 	if most := o.plugin.operations(); o.made.Add(1) > most {
 		return nil, nil, refuse(abi.KindLimit, "the call has made %d operations, which is the limit; raise limits.operations", most)
 	}
-	body, raw, err = operation.run(ctx, o, request)
+	body, answered, err = operation.run(ctx, o, request, raw)
 	o.plugin.Counts.add(name, err)
-	return body, raw, err
+	return body, answered, err
 }
 
-// decodeRequest decodes a request strictly, and answers its raw bytes.
-func decodeRequest[R any](services *Services, message []byte) (request R, raw []byte, err error) {
-	encoded, raw, err := abi.DecodeMessage(message)
-	if err != nil {
-		return request, nil, refuse(abi.KindInvalidInput, "%v", err)
-	}
+// decodeRequest decodes a request strictly.
+func decodeRequest[R any](services *Services, encoded []byte) (request R, err error) {
 	d := services.decoder()
 	d.Reset(encoded)
 	if err := d.json.Decode(&request); err != nil {
-		return request, nil, refuse(abi.KindInvalidInput, "the request cannot be read: %v", err)
+		return request, refuse(abi.KindInvalidInput, "the request cannot be read: %v", err)
 	}
 	if !d.through() {
-		return request, nil, refuse(abi.KindInvalidInput, "the request has something behind its end")
+		return request, refuse(abi.KindInvalidInput, "the request has something behind its end")
 	}
 	services.decoders.Put(d)
-	return request, raw, nil
+	return request, nil
 }
 
 // requestDecoder is a strict decoder that goes from one request to the next. One
@@ -147,6 +148,9 @@ func (o *operations) logLine(_ context.Context, request abi.Log, _ []byte) (any,
 	o.plugin.Log(request.Level, line)
 	return abi.None{}, nil, nil
 }
+
+// MaxLogBytes is the most that one call logs.
+const MaxLogBytes = 64 << 10
 
 func (o *operations) showProgress(_ context.Context, request abi.Progress, _ []byte) (any, []byte, error) {
 	o.progress(clean(request.Text))

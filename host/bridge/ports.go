@@ -96,6 +96,8 @@ func (o *operations) task(ctx context.Context, request abi.TaskRun, _ []byte) (a
 		return nil, nil, refuse(abi.KindInvalidInput, "prompt has %d bytes; it must have 1 to %d", len(request.Prompt), MaxPromptBytes)
 	case request.Agent == "":
 		return nil, nil, refuse(abi.KindInvalidInput, "agent is missing")
+	case max(len(request.Description), len(request.Agent), len(request.Session)) > maxWords:
+		return nil, nil, refuse(abi.KindInvalidInput, "description, agent and session may have %d bytes each", maxWords)
 	}
 	var result session.TaskResult
 	err = wait(ctx, func(ctx context.Context) (err error) {

@@ -6,6 +6,7 @@ import (
 	"github.com/plinthhost/plinth/host/egress"
 	"github.com/plinthhost/plinth/host/fsys"
 	"github.com/plinthhost/plinth/host/process"
+	"github.com/plinthhost/plinth/host/secret"
 	"github.com/plinthhost/plinth/session"
 	"github.com/plinthhost/plinth/store"
 )
@@ -24,11 +25,21 @@ type Services struct {
 	Blobs     store.Blobs
 	Clock     session.Clock
 	Rules     Rules
+	// Scrubber takes the operator's secrets out of what commands print; nil for none.
+	Scrubber *secret.Scrubber
 
 	once   sync.Once
 	byName map[string]Operation
 
 	decoders sync.Pool // of *requestDecoder
+}
+
+// scrub takes the operator's secrets out of a text.
+func (s *Services) scrub(text string) string {
+	if s.Scrubber == nil {
+		return text
+	}
+	return s.Scrubber.Scrub(text)
 }
 
 // operation finds one of the table.

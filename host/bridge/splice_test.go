@@ -216,15 +216,6 @@ func FuzzSplice(f *testing.F) {
 	})
 }
 
-func encoded(t *testing.T, text string) string {
-	t.Helper()
-	value, err := json.Marshal(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(value)
-}
-
 func sameValue(t *testing.T, a, b []byte) bool {
 	t.Helper()
 	var left, right any

@@ -48,6 +48,14 @@ func (f *File) Identity() string { return f.info.Path }
 // Info describes the file.
 func (f *File) Info() Info { return f.info }
 
+// Folder is the open directory, for a program to work in. It is closed with the file.
+func (f *File) Folder() (*os.File, error) {
+	if !f.info.Directory {
+		return nil, &Error{Kind: KindInvalid, Path: f.path, Text: "it is a file; name a directory"}
+	}
+	return f.handle, nil
+}
+
 // ReadAt reads up to len(p) bytes from offset. At the end of the file it answers
 // what there is and io.EOF. Errors are io.EOF or of type *Error.
 func (f *File) ReadAt(p []byte, offset int64) (int, error) {

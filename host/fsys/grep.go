@@ -90,7 +90,7 @@ func (r *Roots) Grep(ctx context.Context, query GrepQuery) (GrepResult, error) {
 // limits are those of one file.
 func (q GrepQuery) limits(all, bytes int) search.Limits {
 	return search.Limits{
-		Matches: bounded(q.PerFile, MaxMatches, all+1), // one more shows that the limit was reached
+		Matches: bounded(q.PerFile, all+1, all+1), // one more shows that the limit was reached
 		Context: min(max(q.Context, 0), MaxContext),
 		Width:   bounded(q.Width, DefaultWidth, MaxWidth),
 		Bytes:   bytes,

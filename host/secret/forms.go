@@ -30,7 +30,11 @@ func forms(text string) []string {
 			all = append(all, shifted(encoding, text, shift))
 		}
 	}
-	return slices.DeleteFunc(all, func(form string) bool { return len(form) < MinScrub })
+	for _, form := range slices.Clone(all) { // an escaped URL in a string of JSON
+		all = append(all, quotations(form)...)
+	}
+	slices.Sort(all)
+	return slices.DeleteFunc(slices.Compact(all), func(form string) bool { return len(form) < MinScrub })
 }
 
 // shifted answers the characters that text alone decides on when it is encoded

@@ -144,6 +144,41 @@ func (g *Guest) Asks(export, operation, request, before, after string) *Guest {
 	return g
 }
 
+// Relays adds an entry that asks for whatever its caller says and answers before +
+// the JSON of the host's answer + after. It is called with what Relay makes in the
+// place of a message.
+func (g *Guest) Relays(export, before, after string) *Guest {
+	name := wasmtest.Code(wasmtest.Get(0), wasmtest.Const(4), wasmtest.Add)
+	g.module.Entry(export,
+		wasmtest.Code(wasmtest.Get(0), wasmtest.Load, wasmtest.Set(3)),
+		wasmtest.Code(name, wasmtest.Get(3)),
+		wasmtest.Code(name, wasmtest.Get(3), wasmtest.Add, wasmtest.Get(1), wasmtest.Const(4), wasmtest.Sub, wasmtest.Get(3), wasmtest.Sub),
+		wasmtest.Code(wasmtest.Call(g.ask), wasmtest.Drop),
+		wasmtest.Code(wasmtest.Const(asked), wasmtest.Call(g.read)),
+		g.wrapped(wasmtest.Const(asked), before, after))
+	return g
+}
+
+// Relay names an operation and its request, a message of less than 1 MiB, to an
+// entry of Relays.
+func Relay(operation string, request []byte) []byte {
+	return append(abi.EncodeMessage([]byte(operation), nil), request...)
+}
+
+// AsksOften adds an entry that asks the host for an operation a number of times and
+// answers before + the JSON of the last answer + after.
+func (g *Guest) AsksOften(export string, times int, operation, request, before, after string) *Guest {
+	name, nameLength := g.constant(operation)
+	message, messageLength := g.constant(string(Message(request)))
+	g.module.Entry(export,
+		wasmtest.Code(wasmtest.Const(int32(times)), wasmtest.Set(3), wasmtest.Loop),
+		wasmtest.Code(name, nameLength, message, messageLength, wasmtest.Call(g.ask), wasmtest.Drop),
+		wasmtest.Code(wasmtest.Get(3), wasmtest.Const(1), wasmtest.Sub, wasmtest.Tee(3), wasmtest.BrIf(0), wasmtest.End),
+		wasmtest.Code(wasmtest.Const(asked), wasmtest.Call(g.read)),
+		g.wrapped(wasmtest.Const(asked), before, after))
+	return g
+}
+
 // Prints adds an entry that writes text to its log and answers this JSON.
 func (g *Guest) Prints(export, text, body string) *Guest {
 	at, length := g.constant(text)
