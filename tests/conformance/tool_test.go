@@ -107,6 +107,12 @@ func TestSettings(t *testing.T) {
 	each(t, func(t *testing.T, g guest) {
 		p := toolsOf(t, g)
 		sameJSON(t, "settings", p.structured(t, "settings", `{}`), []byte(`{"greeting":"`+greeting+`"}`))
+	})
+}
+
+// Settings that keep a plugin from starting, and those that may be left out.
+func TestOtherSettings(t *testing.T) {
+	each(t, func(t *testing.T, g guest) {
 		for _, config := range []string{`{"greeting":7}`, `{"other":"x"}`} {
 			_, err := g.restart(config)
 			refusal, ok := errors.AsType[*wasm.AdmissionError](err)

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
+	abi "github.com/plinthhost/plinth/abi/v1"
 	"github.com/plinthhost/plinth/host/bridge"
 	"github.com/plinthhost/plinth/host/extism"
 	"github.com/plinthhost/plinth/host/wasm"
@@ -89,6 +90,8 @@ func (o *operations) Call(_ context.Context, operation string, request []byte) [
 		return append([]byte("<"), append(request, '>')...)
 	case "nothing":
 		return nil
+	case abi.OpFSRead:
+		return abi.EncodeMessage([]byte(`{"ok":{"info":{"path":"a","size":9},"data":{"$bytes":[1,3]},"eof":true}}`), []byte("\x00\xff\x80a\n"))
 	}
 	return []byte("unknown")
 }

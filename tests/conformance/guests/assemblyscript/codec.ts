@@ -2,22 +2,15 @@
 // ../README.md.
 
 import { Json, Kind } from "./plinth/json";
-import { serve } from "./plinth/memory";
 import { Answer, Call } from "./plinth/message";
 import { hex, number } from "./plinth/random";
 
-export { plinth_abi_1, plinth_alloc } from "./plinth/memory";
-
-export function plinth_init(at: usize, size: usize): u64 { return serve(at, size, (_: Call) => Answer.ok(Json.record())); }
-export function plinth_provider_encode(at: usize, size: usize): u64 { return serve(at, size, encode); }
-export function plinth_provider_decode(at: usize, size: usize): u64 { return serve(at, size, decode); }
-export function plinth_provider_classify(at: usize, size: usize): u64 { return serve(at, size, classify); }
-export function plinth_transform_apply(at: usize, size: usize): u64 { return serve(at, size, apply); }
+export function init(_: Call): Answer { return Answer.ok(Json.record()); }
 
 function stranger(call: Call): bool { return !call.body.at("provider").isText("conformance"); }
 function noProvider(call: Call): Answer { return Answer.fail("not_found", `this plugin has no provider "${call.body.at("provider").text}"`); }
 
-function encode(call: Call): Answer {
+export function encode(call: Call): Answer {
   if (stranger(call)) return noProvider(call);
   const request = call.body.at("request");
   const model = request.at("model").text;
@@ -34,7 +27,7 @@ function event(type: string, id: string): Json {
 
 // decode: frames say which event they are. The state is the number of frames so far,
 // told as usage at the end.
-function decode(call: Call): Answer {
+export function decode(call: Call): Answer {
   if (stranger(call)) return noProvider(call);
   const frames = call.body.at("frames").items;
   const events: Json[] = [];
@@ -60,7 +53,7 @@ function decode(call: Call): Answer {
   return Answer.ok(Json.record().with("state", Json.record().with("frames", seen)).with("events", Json.list(events)));
 }
 
-function classify(call: Call): Answer {
+export function classify(call: Call): Answer {
   if (stranger(call)) return noProvider(call);
   const status = call.body.at("status").toInteger();
   const limited = status == 429;
@@ -81,7 +74,7 @@ function isNumber(text: string): bool {
 
 // apply makes one edit of every kind: the purpose appended to the system text, the first
 // text of the messages in capitals, the tool "drop" dropped, and settings set.
-function apply(call: Call): Answer {
+export function apply(call: Call): Answer {
   const body = call.body;
   if (!body.at("transform").isText("edit")) return Answer.fail("not_found", `this plugin has no transform "${body.at("transform").text}"`);
   const purpose = body.at("purpose").text;

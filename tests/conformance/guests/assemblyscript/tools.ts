@@ -1,22 +1,15 @@
 // The conformance guest with host operations: tools and context sources. What it does
 // stands in ../README.md.
 
-import { call as ask } from "./plinth/host";
+import { ask, Operate } from "./plinth/host";
 import { Json, Kind, Writer } from "./plinth/json";
-import { serve } from "./plinth/memory";
 import { Answer, Call, reference, Run } from "./plinth/message";
 import { hex, number } from "./plinth/random";
-
-export { plinth_abi_1, plinth_alloc } from "./plinth/memory";
-
-export function plinth_init(at: usize, size: usize): u64 { return serve(at, size, init); }
-export function plinth_tool_execute(at: usize, size: usize): u64 { return serve(at, size, execute); }
-export function plinth_context_observe(at: usize, size: usize): u64 { return serve(at, size, observe); }
 
 let greeting = "";
 let calls = 0;
 
-function init(call: Call): Answer {
+export function init(call: Call): Answer {
   const config = call.body.at("config");
   for (let i = 0; i < config.names.length; i++) {
     const value = config.items[i];
@@ -29,7 +22,7 @@ function init(call: Call): Answer {
 
 function structured(value: Json): Answer { return Answer.ok(Json.record().with("structured", value)); }
 
-function execute(call: Call): Answer {
+export function execute(call: Call, operate: Operate): Answer {
   const input = call.body.at("input");
   const tool = call.body.at("tool").text;
   if (tool == "echo") {
@@ -39,9 +32,9 @@ function execute(call: Call): Answer {
   if (tool == "fail") return Answer.fail(input.at("kind").text, input.at("message").text);
   if (tool == "files") return files(input.at("sizes"));
   if (tool == "settings") return structured(Json.record().with("greeting", Json.text(greeting)));
-  if (tool == "read") return read(input);
+  if (tool == "read") return read(input, operate);
   if (tool == "ask") {
-    const reply = ask(input.at("op").text, input.at("request"));
+    const reply = ask(operate, input.at("op").text, input.at("request"));
     return structured(reply.failed ? Json.record().with("error", reply.error) : Json.record().with("ok", reply.ok));
   }
   if (tool == "random") {
@@ -69,8 +62,8 @@ function files(sizes: Json): Answer {
     .with("metadata", Json.record().with("bytes", Json.integer(bytes.length))), bytes);
 }
 
-function read(input: Json): Answer {
-  const reply = ask("fs.read", input);
+function read(input: Json, operate: Operate): Answer {
+  const reply = ask(operate, "fs.read", input);
   if (reply.failed) return Answer.fail(reply.error.at("kind").text, reply.error.at("message").text);
   const data = new Run(reply.ok.at("data"), reply.parts);
   if (data.failed) return Answer.fail("failed", "the data lies outside of the bytes");
@@ -81,7 +74,7 @@ function read(input: Json): Answer {
     .with("bytes", Json.integer(data.length)).with("hash", Json.integer(hash)));
 }
 
-function observe(call: Call): Answer {
+export function observe(call: Call): Answer {
   const key = "conformance/guest/session";
   const session = call.body.at("session").at("id").text;
   if (session == "fail") return Answer.fail("unavailable", "nothing can be seen");

@@ -1,13 +1,11 @@
-// What a guest asks of its host. Providers and transforms may not: they do not use
-// this module, and so do not import host operations.
+// What a guest asks of its host.
 
-import { Json } from "./json";
+import { Json, Writer } from "./json";
 import { frame, Parts } from "./message";
 
-@external("plinth", "host_call")
-declare function host_call(operation: usize, operationSize: usize, request: usize, requestSize: usize): i32;
-@external("plinth", "host_read")
-declare function host_read(to: usize): void;
+// Operate carries a request to the host and its answer back, in the way of an import
+// set. The answer stays where it is until the guest's call ends.
+export type Operate = (operation: string, request: Writer) => Parts;
 
 // Reply is an operation's answer: one of ok and error, and the bytes behind it.
 export class Reply {
@@ -17,13 +15,6 @@ export class Reply {
   get error(): Json { return this.parts.body.at("error"); }
 }
 
-// call asks for an operation. The reply's bytes stay where they are until the guest's
-// call ends.
-export function call(operation: string, request: Json): Reply {
-  const name = String.UTF8.encode(operation);
-  const message = frame(request, null);
-  const size = <usize>host_call(changetype<usize>(name), name.byteLength, message.address, message.length);
-  const answer = heap.alloc(max<usize>(size, 1));
-  host_read(answer);
-  return new Reply(new Parts(answer, size));
+export function ask(operate: Operate, operation: string, request: Json): Reply {
+  return new Reply(operate(operation, frame(request, null)));
 }

@@ -46,6 +46,11 @@ export class Parts {
   }
 }
 
+// serve has a handler answer a message, and answers the message that it made.
+export function serve(parts: Parts, handler: (call: Call) => Answer): Writer {
+  return (parts.failed ? Answer.fail("invalid_input", "the host's message is malformed") : handler(new Call(parts.body))).encode();
+}
+
 export function frame(body: Json, bytes: Writer | null): Writer {
   const message = new Writer();
   message.room(4);

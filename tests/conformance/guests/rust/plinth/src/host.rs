@@ -1,6 +1,6 @@
 //! What a guest asks of its host.
 
-use crate::error::{Error, Kind};
+use crate::error::Error;
 use crate::message;
 use serde_json::Value;
 
@@ -21,14 +21,5 @@ pub fn call(operation: &str, request: &Value) -> Result<(Value, Vec<u8>), Error>
         host_read(answer.as_mut_ptr());
         answer.set_len(size);
     }
-    let (body, bytes) = message::split(&answer)?;
-    let mut body: Value = serde_json::from_slice(body)?;
-    if let Some(error) = body.get("error") {
-        let text = |field: &str| error[field].as_str().unwrap_or_default().to_string();
-        return Err(Error::new(Kind::named(&text("kind")), text("message")));
-    }
-    match body.get_mut("ok") {
-        Some(ok) => Ok((ok.take(), bytes.to_vec())),
-        None => Err(Error::new(Kind::Failed, format!("the answer of {operation} has neither ok nor error"))),
-    }
+    message::reply(operation, &answer)
 }

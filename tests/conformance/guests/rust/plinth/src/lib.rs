@@ -11,11 +11,8 @@ pub mod message;
 pub mod random;
 
 pub use error::{Error, Kind};
-pub use message::{Answer, Call};
+pub use message::{Answer, Call, Handler};
 pub use serde_json::{json, Value};
-
-/// A handler answers one call.
-pub type Handler = fn(Call) -> Result<Answer, Error>;
 
 /// Serves a call of an entry; what [`export!`] expands to.
 ///
@@ -23,8 +20,7 @@ pub type Handler = fn(Call) -> Result<Answer, Error>;
 /// `at` and `size` must be those of a message in memory of `plinth_alloc`.
 pub unsafe fn serve(at: *mut u8, size: usize, handler: Handler) -> u64 {
     let message = memory::take(at, size);
-    let answer = message::parse(&message).and_then(handler).unwrap_or_else(|error| error.answer());
-    memory::publish(answer.encode())
+    memory::publish(message::serve(&message, handler))
 }
 
 /// Exports handlers under their names in the ABI:

@@ -46,10 +46,33 @@ pub struct Call {
     pub body: Value,
 }
 
-pub(crate) fn parse(message: &[u8]) -> Result<Call, Error> {
+/// A handler answers one call.
+pub type Handler = fn(Call) -> Result<Answer, Error>;
+
+/// Has a handler answer a message; both are whole.
+pub(crate) fn serve(message: &[u8], handler: Handler) -> Vec<u8> {
+    parse(message).and_then(handler).unwrap_or_else(|error| error.answer()).encode()
+}
+
+fn parse(message: &[u8]) -> Result<Call, Error> {
     let (body, _) = split(message)?;
     let mut call: Value = serde_json::from_slice(body)?;
     Ok(Call { deadline_ms: call["deadline_ms"].as_i64().unwrap_or(0), meta: call["meta"].take(), body: call["body"].take() })
+}
+
+/// Reads the host's answer to an operation: its ok with the bytes that came along. A
+/// failure keeps the host's kind.
+pub(crate) fn reply(operation: &str, answer: &[u8]) -> Result<(Value, Vec<u8>), Error> {
+    let (body, bytes) = split(answer)?;
+    let mut body: Value = serde_json::from_slice(body)?;
+    if let Some(error) = body.get("error") {
+        let text = |field: &str| error[field].as_str().unwrap_or_default().to_string();
+        return Err(Error::new(Kind::named(&text("kind")), text("message")));
+    }
+    match body.get_mut("ok") {
+        Some(ok) => Ok((ok.take(), bytes.to_vec())),
+        None => Err(Error::new(Kind::Failed, format!("the answer of {operation} has neither ok nor error"))),
+    }
 }
 
 /// An answer with the bytes its JSON refers to.
@@ -72,7 +95,7 @@ impl Answer {
         Answer { body, bytes: Vec::new() }
     }
 
-    pub(crate) fn encode(&self) -> Vec<u8> {
+    fn encode(&self) -> Vec<u8> {
         frame(&self.body, &self.bytes)
     }
 }

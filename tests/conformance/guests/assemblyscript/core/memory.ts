@@ -1,7 +1,8 @@
-// The module's memory as the host uses it: room for messages, and the last answer.
+// The module's memory as the host of the core set uses it: room for messages, and the
+// last answer.
 
-import { Writer } from "./json";
-import { Answer, Call, Parts } from "./message";
+import { Writer } from "../plinth/json";
+import { Answer, Call, Parts, serve as answerTo } from "../plinth/message";
 
 // The last answer. The host has copied it by the next call.
 let answered: Writer | null = null;
@@ -15,8 +16,7 @@ export function plinth_alloc(size: usize): usize { return heap.alloc(max<usize>(
 export function serve(at: usize, size: usize, handler: (call: Call) => Answer): u64 {
   const parts = new Parts(at, size);
   if (at != 0) heap.free(at);
-  const answer = parts.failed ? Answer.fail("invalid_input", "the host's message is malformed") : handler(new Call(parts.body));
-  const encoded = answer.encode();
-  answered = encoded;
-  return <u64>encoded.address << 32 | <u64>encoded.length;
+  const answer = answerTo(parts, handler);
+  answered = answer;
+  return <u64>answer.address << 32 | <u64>answer.length;
 }
