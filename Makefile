@@ -22,7 +22,7 @@ FUZZTIME    ?= 10s
 CRASH_COUNT ?= 3
 
 .DEFAULT_GOAL := help
-.PHONY: help prerequisites build install demo test race arch crash fuzz lint lint-fix fmt golden plugins plugins-verify \
+.PHONY: help prerequisites build install demo test race arch crash fuzz lint lint-fix fmt golden plugins plugins-verify guests guests-verify \
 	bench-store bench-turn bench-engine bench-boundary verify verify-long clean
 
 help: prerequisites ## this list
@@ -95,7 +95,13 @@ verify: prerequisites ## nothing unformatted, suspicious, untidy or stale
 	scripts/tidy
 	scripts/plugins-verify
 
-verify-long: verify lint race ## verify, lint, race and the long share of random, crash and fuzz tests
+guests: prerequisites ## rebuild the tests' guests of other toolchains (needs Rust, npm and TinyGo)
+	tests/conformance/guests/build
+
+guests-verify: prerequisites ## rebuild them elsewhere and compare
+	tests/conformance/guests/build --verify
+
+verify-long: verify lint race guests-verify ## verify, lint, race and the long share of random, crash and fuzz tests
 	packages=$$(scripts/matching '"pgregory.net/rapid"') && $(GO) test $$packages -count=1 -rapid.checks=5000
 	$(MAKE) crash CRASH_COUNT=20
 	$(MAKE) fuzz FUZZTIME=2m

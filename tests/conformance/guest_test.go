@@ -21,14 +21,12 @@ import (
 // A guest is what one language makes of guests/README.md, for one import set: two
 // modules, since what is pure may not import host operations.
 type guest struct {
-	name string // the import set and the language
-	set  string // core or extism
-	sdk  bool   // extism/go-sdk runs it, in place of the engine
-	// tellsMeta: its tools can see the meta of a call. The SDK for Go keeps it to itself.
-	tellsMeta bool
-	tools     func() (loaded, error)
-	restart   func(config string) (loaded, error) // the tools with other settings
-	codec     func() (loaded, error)
+	name    string // the import set and the language
+	set     string // core or extism
+	sdk     bool   // extism/go-sdk runs it, in place of the engine
+	tools   func() (loaded, error)
+	restart func(config string) (loaded, error) // the tools with other settings
+	codec   func() (loaded, error)
 }
 
 // loaded is a module that runs.
@@ -120,7 +118,7 @@ func all(folder string) ([]guest, error) {
 	for _, name := range slices.Sorted(maps.Keys(sources)) {
 		one := newGuest(name, sources[name], func(spec wasm.Spec) (module, error) { return engine.Load(contextOfTests, spec) })
 		found = append(found, one)
-		if one.set == "extism" {
+		if one.set == "extism" && sdkRuns(name) {
 			again := newGuest(name, sources[name], sdk.load)
 			again.name, again.sdk = name+bySDK, true
 			found = append(found, again)
@@ -133,9 +131,9 @@ func newGuest(name string, modules source, load loader) guest {
 	restart := func(config string) (loaded, error) {
 		return start(load, modules.tools, config, false, abi.ExportTool, abi.ExportContext)
 	}
-	set, language, _ := strings.Cut(name, "-")
+	set, _, _ := strings.Cut(name, "-")
 	return guest{
-		name: name, set: set, tellsMeta: language != "go" && language != "tinygo", restart: restart,
+		name: name, set: set, restart: restart,
 		tools: sync.OnceValues(func() (loaded, error) { return restart(`{"greeting":"` + greeting + `"}`) }),
 		codec: sync.OnceValues(func() (loaded, error) {
 			return start(load, modules.codec, "", true, abi.ExportProviderEncode, abi.ExportProviderDecode, abi.ExportProviderClassify, abi.ExportTransform)

@@ -41,10 +41,7 @@ func TestAToolSeesItsCall(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				meta := ""
-				if g.tellsMeta {
-					meta = fmt.Sprintf(`,"meta":{"plugin":%q,"revision":%q}`, id, revision)
-				}
+				meta := fmt.Sprintf(`,"meta":{"plugin":%q,"revision":%q}`, id, revision)
 				sameJSON(t, "echo", output.Structured, fmt.Appendf(nil, `{"input":%s,"call":{"id":"call_1","message":"msg_1"},
 					"session":{"id":"ses_1","agent":"build"},"deadline_ms":9876,
 					"location":{"directory":"/a/b","root":"/a","git":true,"platform":%q,"utc_offset":60}%s}`, input, runtime.GOOS, meta))

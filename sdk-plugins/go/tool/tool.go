@@ -20,6 +20,7 @@ type Call struct {
 	Session  abi.Session
 	Location abi.Location
 	Timeout  time.Duration // how long it may run from now; waiting for a person does not count
+	Meta     abi.Meta      // on whose behalf the call is made
 }
 
 // Output is a tool's result. Text is what the model reads. Structured and
@@ -71,6 +72,7 @@ func Register[In any](name string, run func(call Call, input In) (Output, error)
 			Session:  call.Body.Session,
 			Location: call.Body.Location,
 			Timeout:  time.Duration(call.DeadlineMS) * time.Millisecond,
+			Meta:     call.Meta,
 		}, input)
 		if err != nil {
 			return abi.ToolOutput{}, nil, err

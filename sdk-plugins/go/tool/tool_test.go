@@ -41,7 +41,7 @@ func TestAToolSeesItsCall(t *testing.T) {
 	if err != nil || len(got.Content) != 1 || got.Content[0].Text != "Hello Ann" || got.Title != "Greeting" || string(got.Structured) != `{"name":"Ann"}` || string(got.Metadata) != `{"n":1}` {
 		t.Errorf("%+v, %v", got, err)
 	}
-	want := tool.Call{ID: "call_1", Message: "msg_1", Session: abi.Session{ID: "ses_1", Agent: "build"}, Location: abi.Location{Directory: "/d"}, Timeout: 10 * time.Second}
+	want := tool.Call{ID: "call_1", Message: "msg_1", Session: abi.Session{ID: "ses_1", Agent: "build"}, Location: abi.Location{Directory: "/d"}, Timeout: 10 * time.Second, Meta: abi.Meta{Plugin: "test/native"}}
 	if seen != want {
 		t.Errorf("call %+v", seen)
 	}

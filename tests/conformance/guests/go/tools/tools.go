@@ -37,7 +37,7 @@ func registerTools() {
 func echo(call tool.Call, input json.RawMessage) (tool.Output, error) {
 	return tool.Output{Structured: map[string]any{
 		"input": input, "call": abi.ToolCall{ID: call.ID, Message: call.Message}, "session": call.Session,
-		"location": call.Location, "deadline_ms": call.Timeout.Milliseconds(),
+		"location": call.Location, "deadline_ms": call.Timeout.Milliseconds(), "meta": call.Meta,
 	}}, nil
 }
 
