@@ -12,8 +12,9 @@ import (
 // Fuel is counted in units of the metered code: one stands for up to 16 simple
 // instructions, 0.3 to 1.3 ns of a common guest.
 const (
-	// quantum is the fuel between two yields, some 20 µs.
-	quantum = 20_000
+	// quantum is the fuel between two yields, some 10 µs; of a guest whose every
+	// instruction waits for the memory, which takes 100 ns and more, some milliseconds.
+	quantum = 2_500
 	// graceFuel is what a guest may use after an operation told it that its call
 	// has ended, to say what it did: about a millisecond. Each further operation
 	// takes graceOperation of it.

@@ -79,7 +79,13 @@ func (w *bodyWriter) body(defined int) []binary.Locals {
 	}
 	w.copied, w.loops = 0, 0
 	w.scopes = append(w.scopes[:0], scope{})
+	yields := w.surveyor.yields
 	for i := range w.list {
+		if len(yields) > 0 && yields[0] == i {
+			yields = yields[1:]
+			w.copyTo(w.list[i].At)
+			w.on(binary.OpCall, w.imported)
+		}
 		w.instruction(i)
 	}
 	w.copyTo(uint32(len(w.original.Code)))

@@ -8,12 +8,18 @@ import "github.com/plinthhost/plinth/host/wasm/binary"
 // the order of the code that keeps the dearest way to each label finds them, and
 // what is charged is an upper bound of what runs before the next charge.
 
+// Long regions are divided: a charge at the beginning cannot stop what runs behind
+// it. On every way through a region a yield stands after at most yieldSteps. It
+// charges nothing.
+const yieldSteps = 8 << 10
+
 // regions are the loops of a body and the steps of its regions.
 type regions struct {
 	branched []bool  // by loop in order of the code: something branches to its head
 	steps    []int64 // of those loops
 	entry    int64   // steps of the function itself
 	counted  int     // loops that are branched to
+	yields   []int   // the instructions that a yield stands before, ascending
 }
 
 // unreached is the cost of a place that nothing reaches.
@@ -23,9 +29,11 @@ const unreached = -1
 type surveyor struct {
 	regions
 	cost   func(list []binary.Instr, i int) int64
+	every  int64 // yieldSteps
 	frames []frame
 	open   []openRegion
 	now    int64 // the dearest way to here from the beginning of the region
+	since  int64 // the same from the last yield, or the beginning
 	labels []uint32
 }
 
@@ -36,12 +44,15 @@ type frame struct {
 	region int32 // the place in open of the region it is in; of such a loop, its own
 	start  int64 // of an if: the cost at its beginning
 	out    int64 // the dearest way to its end by a branch
+
+	sinceStart, sinceOut int64 // of start and out
 }
 
 // openRegion is a region that is not finished: before is the cost of its loop's
 // place in the region around it.
 type openRegion struct {
 	before, most int64
+	since        int64 // at the same place
 }
 
 // findLoops notes which loops something branches to; the others are blocks.
@@ -81,7 +92,7 @@ func (s *surveyor) survey(body binary.Body, list []binary.Instr) {
 	s.findLoops(body, list)
 	s.steps = append(s.steps[:0], make([]int64, len(s.branched))...)
 	s.open = append(s.open[:0], openRegion{before: unreached})
-	s.frames, s.now = s.frames[:0], 0
+	s.frames, s.now, s.since, s.yields = s.frames[:0], 0, 0, s.yields[:0]
 	s.push(frame{op: binary.OpBlock, loop: -1, out: unreached})
 	loops := int32(0)
 	for i, instr := range list {
@@ -89,7 +100,7 @@ func (s *surveyor) survey(body binary.Body, list []binary.Instr) {
 		case binary.OpBlock:
 			s.openBlock(instr.Op)
 		case binary.OpIf:
-			s.pass(1)
+			s.pass(i, 1)
 			s.openBlock(instr.Op)
 		case binary.OpLoop:
 			if s.branched[loops] {
@@ -101,40 +112,51 @@ func (s *surveyor) survey(body binary.Body, list []binary.Instr) {
 		case binary.OpElse:
 			f := &s.frames[len(s.frames)-1]
 			f.op = instr.Op
-			f.out = max(f.out, s.now)
-			s.now = f.start
+			f.join(s.now, s.since)
+			s.now, s.since = f.start, f.sinceStart
 		case binary.OpEnd:
 			s.end()
 		case binary.OpBr, binary.OpBrIf, binary.OpBrTable:
-			s.pass(s.cost(list, i))
+			s.pass(i, s.cost(list, i))
 			s.branch(body, instr)
 		case binary.OpReturn, binary.OpUnreachable:
-			s.pass(1)
+			s.pass(i, 1)
 			s.now = unreached
 		default:
-			s.pass(s.cost(list, i))
+			s.pass(i, s.cost(list, i))
 		}
 	}
 }
 
-// pass goes past an instruction.
-func (s *surveyor) pass(cost int64) {
+// pass goes past instruction i.
+func (s *surveyor) pass(i int, cost int64) {
 	if s.now == unreached {
 		return
+	}
+	if s.since += cost; s.since > s.every {
+		s.yields = append(s.yields, i)
+		s.since = cost
 	}
 	s.now += cost
 	region := &s.open[len(s.open)-1]
 	region.most = max(region.most, s.now)
 }
 
+// join takes a way to the end of the frame.
+func (f *frame) join(now, since int64) {
+	if now != unreached {
+		f.out, f.sinceOut = max(f.out, now), max(f.sinceOut, since)
+	}
+}
+
 func (s *surveyor) openBlock(op binary.Op) {
-	s.push(frame{op: op, loop: -1, region: int32(len(s.open) - 1), start: s.now, out: unreached})
+	s.push(frame{op: op, loop: -1, region: int32(len(s.open) - 1), start: s.now, out: unreached, sinceStart: s.since})
 }
 
 func (s *surveyor) openLoop(loop int32) {
-	s.open = append(s.open, openRegion{before: s.now})
+	s.open = append(s.open, openRegion{before: s.now, since: s.since})
 	s.push(frame{op: binary.OpLoop, loop: loop, region: int32(len(s.open) - 1)})
-	s.now = 0
+	s.now, s.since = 0, 0
 }
 
 func (s *surveyor) end() {
@@ -145,14 +167,15 @@ func (s *surveyor) end() {
 		s.open = s.open[:len(s.open)-1]
 		s.steps[f.loop] = region.most
 		if s.now != unreached {
-			s.now = region.before
+			s.now, s.since = region.before, region.since
 		}
 		return
 	}
-	s.now = max(s.now, f.out)
 	if f.op == binary.OpIf { // without an else
-		s.now = max(s.now, f.start)
+		f.join(f.start, f.sinceStart)
 	}
+	f.join(s.now, s.since)
+	s.now, s.since = f.out, f.sinceOut
 	if len(s.frames) == 0 {
 		s.entry = s.open[0].most
 	}
@@ -180,9 +203,9 @@ func (s *surveyor) arrive(label uint32) {
 	if f.loop >= 0 || s.now == unreached {
 		return // a way ends where its region begins again
 	}
-	here := s.now
+	here, since := s.now, s.since
 	if inner := int(f.region) + 1; inner < len(s.open) {
-		here = s.open[inner].before
+		here, since = s.open[inner].before, s.open[inner].since
 	}
-	f.out = max(f.out, here)
+	f.join(here, since)
 }

@@ -142,6 +142,7 @@ type walk struct {
 	else_  []int // by if: its else
 	loops  []int // by loop: its number
 	random *rand.Rand
+	over   int64 // how far the way between two yields went beyond every
 }
 
 func newWalk(r *rewriter, body binary.Body, random *rand.Rand) *walk {
@@ -179,11 +180,17 @@ func (w *walk) charged(i int) bool {
 // the innermost of the blocks begins a round, or a branch goes to a block that
 // is not among them.
 func (w *walk) from(i int, open []int) (taken int64) {
-	own := len(open)
+	own, since := len(open), int64(0)
 	for range 10_000 {
 		instr := w.list[i]
 		if !slices.ContainsFunc(open[own:], w.charged) {
-			taken += w.r.cost(w.list, i)
+			cost := w.r.cost(w.list, i)
+			if slices.Contains(w.r.surveyor.yields, i) {
+				since = 0
+			}
+			taken += cost
+			since += cost
+			w.over = max(w.over, since-max(cost, w.r.surveyor.every))
 		}
 		next := i + 1
 		switch instr.Op {
@@ -238,15 +245,16 @@ func (w *walk) label(instr binary.Instr) int {
 }
 
 // TestChargeBoundsWhatRuns walks random bodies at random: no walk from one
-// charge to the next takes more steps than were charged at its beginning, and
-// for most some walk takes them all.
+// charge to the next takes more steps than were charged at its beginning, for most
+// some walk takes them all, and on none two yields are further apart than they may be.
 func TestChargeBoundsWhatRuns(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
-	walks, exact := 0, 0
+	walks, exact, yields := 0, 0, 0
 	for range 400 {
 		m := module(t, randomBody(random))
 		r := newRewriter(m, Options{})
 		r.findExempt()
+		r.surveyor.every = 1 + random.Int64N(30)
 		body := m.Bodies[0]
 		w := newWalk(r, body, random)
 		r.surveyor.survey(body, w.list)
@@ -261,6 +269,7 @@ func TestChargeBoundsWhatRuns(t *testing.T) {
 		if most == r.surveyor.entry {
 			exact++
 		}
+		yields += len(r.surveyor.yields)
 		var open []int
 		for i, instr := range w.list {
 			switch instr.Op {
@@ -282,11 +291,17 @@ func TestChargeBoundsWhatRuns(t *testing.T) {
 				}
 			}
 		}
+		if w.over > 0 {
+			t.Fatalf("a way goes %d steps beyond %d without a yield, in % x", w.over, r.surveyor.every, body.Code)
+		}
+	}
+	if yields < 400 {
+		t.Errorf("only %d yields in 400 bodies", yields)
 	}
 	if exact < 200 {
 		t.Errorf("only %d of 400 entries are charged what some walk takes", exact)
 	}
-	t.Logf("%d walks, %d of 400 entries exact", walks, exact)
+	t.Logf("%d walks, %d of 400 entries exact, %d yields", walks, exact, yields)
 }
 
 // randomBody makes nested blocks, loops and ifs with branches to any label.

@@ -28,7 +28,7 @@ func newRewriter(module *binary.Module, options Options) *rewriter {
 		options: options, in: module, out: &out,
 		imported: uint32(module.Imported(binary.KindFunction)), counter: uint32(module.GlobalCount()),
 	}
-	r.surveyor.cost = r.cost
+	r.surveyor.cost, r.surveyor.every = r.cost, yieldSteps
 	r.report.Functions = len(module.Functions)
 	r.report.Unrestorable = module.Unrestorable()
 	return r
