@@ -51,8 +51,8 @@ func (e *Engine) cacheFolder(digest string) string {
 	return filepath.Join(e.options.CacheDir, fmt.Sprintf("%s-%d.%d", digest, cacheFormat, meter.Version))
 }
 
-// cacheFormat changes with what prepared holds.
-const cacheFormat = 2
+// cacheFormat changes with what prepared holds, and with the form of metered code.
+const cacheFormat = 3
 
 // codeFolder of a module's folder is the compiler's own: nothing else writes into
 // it. It appears whole, with its seal.
