@@ -1,20 +1,14 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"time"
 
 	"github.com/plinthhost/plinth/abi/v1"
+	"github.com/plinthhost/plinth/sdk-plugins/go/jsonscan"
 	"github.com/plinthhost/plinth/sdk-plugins/go/source"
 )
-
-// place is the value of core/environment.
-type place struct {
-	Directory string `json:"directory"`
-	Root      string `json:"root"`
-	Git       bool   `json:"git"`
-	Platform  string `json:"platform"`
-}
 
 func observeEnvironment(location abi.Location) (abi.SourceState, error) {
 	git := "no"
@@ -23,24 +17,27 @@ func observeEnvironment(location abi.Location) (abi.SourceState, error) {
 	}
 	facts := fmt.Sprintf("Working directory: %s\nProject root: %s\nGit repository: %s\nPlatform: %s",
 		location.Directory, location.Root, git, location.Platform)
-	return source.Value(environmentKey,
-		place{Directory: location.Directory, Root: location.Root, Git: location.Git, Platform: location.Platform},
-		source.Texts{
-			Baseline: "The environment you work in:\n" + facts,
-			Update:   "The environment you work in is now:\n" + facts,
-		})
+	return source.Value(environmentKey, place(location), source.Texts{
+		Baseline: "The environment you work in:\n" + facts,
+		Update:   "The environment you work in is now:\n" + facts,
+	})
 }
 
-// today is the value of core/date: the calendar day where the user is.
-type today struct {
-	Date string `json:"date"`
+// place is the value of core/environment.
+func place(location abi.Location) json.RawMessage {
+	value := jsonscan.AppendString([]byte(`{"directory":`), location.Directory)
+	value = jsonscan.AppendString(jsonscan.AppendField(value, "root"), location.Root)
+	value = jsonscan.AppendBool(jsonscan.AppendField(value, "git"), location.Git)
+	value = jsonscan.AppendString(jsonscan.AppendField(value, "platform"), location.Platform)
+	return append(value, '}')
 }
 
+// observeDate tells the calendar day where the user is.
 func observeDate(o abi.ContextObserve) (abi.SourceState, error) {
 	zone := time.FixedZone("", o.Location.UTCOffset*60)
 	now := time.UnixMilli(o.NowMS).In(zone)
 	day := now.Format("Mon Jan 02 2006")
-	return source.Value(dateKey, today{Date: now.Format(time.DateOnly)}, source.Texts{
+	return source.Value(dateKey, json.RawMessage(now.Format(`{"date":"2006-01-02"}`)), source.Texts{
 		Baseline: "Today's date: " + day,
 		Update:   "Today's date is now: " + day,
 	})

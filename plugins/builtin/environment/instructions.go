@@ -22,14 +22,6 @@ const (
 	readChunk = 64 << 10
 )
 
-// instruction is one file of the value of core/instructions. The digest stands for
-// the text, which would be stored and sent around with every sample otherwise.
-type instruction struct {
-	Path   string `json:"path"`
-	SHA256 string `json:"sha256"`
-	text   string
-}
-
 // errUnreadable is a file that was found and cannot be read.
 var errUnreadable = errors.New("an instruction file cannot be read")
 
@@ -45,7 +37,7 @@ func observeInstructions(o abi.ContextObserve) (abi.SourceState, error) {
 		} else if err != nil {
 			return abi.SourceState{}, err
 		}
-		if found && !slices.ContainsFunc(files, func(known instruction) bool { return known.Path == file.Path }) {
+		if found && !slices.ContainsFunc(files, func(known instruction) bool { return known.path == file.path }) {
 			files = append(files, file)
 		}
 	}
@@ -56,18 +48,16 @@ func observeInstructions(o abi.ContextObserve) (abi.SourceState, error) {
 		Baseline: render(files),
 		Removed:  "The instruction files told earlier no longer apply: none of them is there any more.",
 	}
-	if previous, ok := source.Previous[[]instruction](o, instructionsKey); ok && !slices.EqualFunc(previous, files, same) {
+	if previous, ok := readValue(o.Previous[instructionsKey]); ok && !slices.EqualFunc(previous, files, same) {
 		texts.Update = "The instruction files have changed. These are all that apply now; they supersede every instruction file told earlier.\n\n" + texts.Baseline
 	}
-	return source.Value(instructionsKey, files, texts)
+	return source.Value(instructionsKey, value(files), texts)
 }
-
-func same(a, b instruction) bool { return a.Path == b.Path && a.SHA256 == b.SHA256 }
 
 func render(files []instruction) string {
 	texts := make([]string, len(files))
 	for i, file := range files {
-		texts[i] = "Instructions from: " + file.Path + "\n" + file.text
+		texts[i] = "Instructions from: " + file.path + "\n" + file.text
 	}
 	return strings.Join(texts, "\n\n")
 }
@@ -103,18 +93,18 @@ func load(location abi.Location, at abi.Path) (file instruction, found bool, err
 	case info.Kind != abi.FileRegular:
 		return file, false, nil
 	}
-	file.Path = shownPath(location, at.Root, info.Path)
+	file.path = shownPath(location, at.Root, info.Path)
 	if info.Size > maxFile {
 		file.text = fmt.Sprintf("(This file has %d bytes. Instruction files of more than %d bytes are left out; ask the user to shorten it.)", info.Size, maxFile)
-		file.SHA256 = digest(file.text)
+		file.digest = sha256Hex(file.text)
 		return file, true, nil
 	}
 	if file.text, err = readAll(at); err != nil && plinth.KindOf(err) == abi.KindDenied {
-		return withheld(file.Path), true, nil
+		return withheld(file.path), true, nil
 	} else if err != nil {
 		return file, false, fmt.Errorf("%w: %s: %w", errUnreadable, at.Path, err)
 	}
-	file.SHA256 = digest(file.text)
+	file.digest = sha256Hex(file.text)
 	return file, strings.TrimSpace(file.text) != "", nil
 }
 
@@ -122,7 +112,7 @@ func load(location abi.Location, at abi.Path) (file instruction, found bool, err
 // is told, because a user who wrote the file expects it to be followed.
 func withheld(path string) instruction {
 	text := "(This file is there, but the permission rules do not allow it to be read without asking. If it matters, read it with a tool, or ask the user.)"
-	return instruction{Path: path, SHA256: digest(text), text: text}
+	return instruction{path: path, digest: sha256Hex(text), text: text}
 }
 
 func readAll(at abi.Path) (string, error) {
@@ -151,7 +141,7 @@ func shownPath(location abi.Location, root, path string) string {
 	return strings.TrimSuffix(location.Root, "/") + "/" + path
 }
 
-func digest(text string) string {
+func sha256Hex(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:])
 }

@@ -4,8 +4,6 @@
 package main
 
 import (
-	"encoding/json"
-
 	"github.com/plinthhost/plinth/abi/v1"
 	plinth "github.com/plinthhost/plinth/sdk-plugins/go"
 	"github.com/plinthhost/plinth/sdk-plugins/go/source"
@@ -26,12 +24,11 @@ func init() {
 // observeOnce goes through what an observation does besides reading files: the first
 // time takes much longer than the next.
 func observeOnce() error {
-	files := []instruction{{SHA256: digest("")}}
-	if _, err := source.Value(instructionsKey, files, source.Texts{Baseline: render(files)}); err != nil {
+	files := []instruction{{digest: sha256Hex("")}}
+	if _, err := source.Value(instructionsKey, value(files), source.Texts{Baseline: render(files)}); err != nil {
 		return err
 	}
-	o := abi.ContextObserve{Previous: map[string]json.RawMessage{instructionsKey: json.RawMessage(`[{}]`)}}
-	source.Previous[[]instruction](o, instructionsKey)
+	var o abi.ContextObserve
 	if _, err := observeEnvironment(o.Location); err != nil {
 		return err
 	}

@@ -5,41 +5,31 @@ import (
 	"fmt"
 
 	"github.com/plinthhost/plinth/abi/v1"
+	"github.com/plinthhost/plinth/sdk-plugins/go/jsonscan"
 )
 
 // body is the request's JSON. Fields that are not set are not sent: servers differ
 // in what they refuse.
 type body struct {
-	Model               string         `json:"model"`
-	Messages            []message      `json:"messages"`
-	Tools               []toolSpec     `json:"tools,omitempty"`
-	ToolChoice          string         `json:"tool_choice,omitempty"`
-	MaxTokens           *int64         `json:"max_tokens,omitempty"`
-	MaxCompletionTokens *int64         `json:"max_completion_tokens,omitempty"`
-	Temperature         *float64       `json:"temperature,omitempty"`
-	TopP                *float64       `json:"top_p,omitempty"`
-	Seed                *int64         `json:"seed,omitempty"`
-	Stop                []string       `json:"stop,omitempty"`
-	Store               *bool          `json:"store,omitempty"`
-	ReasoningEffort     string         `json:"reasoning_effort,omitempty"`
-	Stream              bool           `json:"stream"`
-	StreamOptions       *streamOptions `json:"stream_options"`
-}
-
-type streamOptions struct {
-	IncludeUsage bool `json:"include_usage"`
+	model               string
+	messages            []message
+	tools               []toolSpec
+	toolChoice          string
+	maxTokens           *int64
+	maxCompletionTokens *int64
+	temperature         *float64
+	topP                *float64
+	seed                *int64
+	stop                []string
+	store               *bool
+	reasoningEffort     string
 }
 
 // toolSpec is a tool as the model is told of it.
 type toolSpec struct {
-	Type     string       `json:"type"`
-	Function functionSpec `json:"function"`
-}
-
-type functionSpec struct {
-	Name        string          `json:"name"`
-	Description string          `json:"description,omitempty"`
-	Parameters  json.RawMessage `json:"parameters"`
+	name        string
+	description string
+	parameters  json.RawMessage
 }
 
 // Encode makes the request of one streamed chat completion.
@@ -49,22 +39,20 @@ func (codec) Encode(request abi.ModelRequest) (encoded abi.ProviderEncoded, err 
 		return encoded, err
 	}
 	b := body{
-		Model:           request.Model,
-		Temperature:     request.Generation.Temperature,
-		TopP:            request.Generation.TopP,
-		Seed:            request.Generation.Seed,
-		Stop:            request.Generation.Stop,
-		Store:           options.Store,
-		ReasoningEffort: options.ReasoningEffort,
-		Stream:          true,
-		StreamOptions:   &streamOptions{IncludeUsage: true},
+		model:           request.Model,
+		temperature:     request.Generation.Temperature,
+		topP:            request.Generation.TopP,
+		seed:            request.Generation.Seed,
+		stop:            request.Generation.Stop,
+		store:           options.Store,
+		reasoningEffort: options.ReasoningEffort,
 	}
 	if options.MaxTokensField == maxCompletionTokens {
-		b.MaxCompletionTokens = request.Generation.MaxTokens
+		b.maxCompletionTokens = request.Generation.MaxTokens
 	} else {
-		b.MaxTokens = request.Generation.MaxTokens
+		b.maxTokens = request.Generation.MaxTokens
 	}
-	if b.Messages, err = lower(request.System, request.Messages, options.mediaKinds()); err != nil {
+	if b.messages, err = lower(request.System, request.Messages, options.mediaKinds()); err != nil {
 		return encoded, err
 	}
 	for _, tool := range request.Tools {
@@ -72,21 +60,78 @@ func (codec) Encode(request abi.ModelRequest) (encoded abi.ProviderEncoded, err 
 		if err != nil {
 			return encoded, fmt.Errorf("the input schema of tool %s: %w", tool.Name, err)
 		}
-		b.Tools = append(b.Tools, toolSpec{Type: "function", Function: functionSpec{Name: tool.Name, Description: tool.Description, Parameters: parameters}})
+		b.tools = append(b.tools, toolSpec{tool.Name, tool.Description, parameters})
 	}
 	// Servers refuse a choice without tools. "none" keeps the tools: what the history
 	// calls stays declared, and the prompt's prefix stays cached.
-	if len(b.Tools) > 0 {
-		b.ToolChoice = request.ToolChoice
-	}
-	content, err := json.Marshal(b)
-	if err != nil {
-		return encoded, fmt.Errorf("encode the request: %w", err)
+	if len(b.tools) > 0 {
+		b.toolChoice = request.ToolChoice
 	}
 	return abi.ProviderEncoded{
 		Method:  "POST",
 		Path:    "/chat/completions",
 		Headers: map[string]string{"accept": "text/event-stream", "content-type": "application/json"},
-		Body:    content,
+		Body:    b.encode(),
 	}, nil
+}
+
+// encode writes the body. A history has hundreds of thousands of bytes and every turn
+// writes it again, so it is written by hand, once.
+func (b *body) encode() []byte {
+	dst := append(make([]byte, 0, b.size()), '{')
+	dst = jsonscan.AppendString(jsonscan.AppendField(dst, "model"), b.model)
+	dst = appendList(jsonscan.AppendField(dst, "messages"), b.messages, appendMessage)
+	if len(b.tools) > 0 {
+		dst = appendList(jsonscan.AppendField(dst, "tools"), b.tools, appendTool)
+	}
+	dst = jsonscan.AppendStringField(dst, "tool_choice", b.toolChoice)
+	dst = appendOptional(dst, "max_tokens", b.maxTokens, jsonscan.AppendInt)
+	dst = appendOptional(dst, "max_completion_tokens", b.maxCompletionTokens, jsonscan.AppendInt)
+	dst = appendOptional(dst, "temperature", b.temperature, jsonscan.AppendFloat)
+	dst = appendOptional(dst, "top_p", b.topP, jsonscan.AppendFloat)
+	dst = appendOptional(dst, "seed", b.seed, jsonscan.AppendInt)
+	if len(b.stop) > 0 {
+		dst = appendList(jsonscan.AppendField(dst, "stop"), b.stop, jsonscan.AppendString)
+	}
+	dst = appendOptional(dst, "store", b.store, jsonscan.AppendBool)
+	dst = jsonscan.AppendStringField(dst, "reasoning_effort", b.reasoningEffort)
+	return append(dst, `,"stream":true,"stream_options":{"include_usage":true}}`...)
+}
+
+// size guesses the length of the encoded body, a little too large for most.
+func (b *body) size() int {
+	size := 512 + len(b.model)
+	for i := range b.messages {
+		size += b.messages[i].size()
+	}
+	for _, tool := range b.tools {
+		size += 96 + len(tool.name) + len(tool.description) + len(tool.parameters)
+	}
+	return size + size/4 // for the escapes of texts
+}
+
+func appendTool(dst []byte, tool toolSpec) []byte {
+	dst = append(dst, `{"type":"function","function":{"name":`...)
+	dst = jsonscan.AppendString(dst, tool.name)
+	dst = jsonscan.AppendStringField(dst, "description", tool.description)
+	dst = append(jsonscan.AppendField(dst, "parameters"), tool.parameters...)
+	return append(dst, '}', '}')
+}
+
+func appendList[T any](dst []byte, list []T, element func([]byte, T) []byte) []byte {
+	dst = append(dst, '[')
+	for i := range list {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = element(dst, list[i])
+	}
+	return append(dst, ']')
+}
+
+func appendOptional[T any](dst []byte, key string, value *T, write func([]byte, T) []byte) []byte {
+	if value == nil {
+		return dst
+	}
+	return write(jsonscan.AppendField(dst, key), *value)
 }

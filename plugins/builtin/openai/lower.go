@@ -8,29 +8,6 @@ import (
 	plinth "github.com/plinthhost/plinth/sdk-plugins/go"
 )
 
-// message is one message of the request. Its content is a string, null (nil), or a
-// []contentPart.
-type message struct {
-	Role             string     `json:"role"`
-	Content          any        `json:"content"`
-	ReasoningContent string     `json:"reasoning_content,omitempty"`
-	ToolCalls        []toolCall `json:"tool_calls,omitempty"`
-	ToolCallID       string     `json:"tool_call_id,omitempty"`
-}
-
-type toolCall struct {
-	ID       string       `json:"id"`
-	Type     string       `json:"type"`
-	Function functionCall `json:"function"`
-}
-
-// functionCall holds the arguments as a text of JSON, which is what the protocol
-// wants.
-type functionCall struct {
-	Name      string `json:"name"`
-	Arguments string `json:"arguments"`
-}
-
 // lower puts the system text and the history into the protocol's messages. Takes says
 // which files the model can look at.
 func lower(system []abi.TextPart, history []abi.Message, takes mediaKinds) ([]message, error) {
@@ -63,7 +40,7 @@ func lower(system []abi.TextPart, history []abi.Message, takes mediaKinds) ([]me
 	return messages, nil
 }
 
-func textMessage(role, text string) message { return message{Role: role, Content: text} }
+func textMessage(role, text string) message { return message{role: role, content: text} }
 
 func appendUser(messages []message, m abi.Message, takes mediaKinds) ([]message, error) {
 	texts, files, err := separate(m, abi.PartText)
@@ -74,15 +51,15 @@ func appendUser(messages []message, m abi.Message, takes mediaKinds) ([]message,
 	if len(files) == 0 {
 		return append(messages, textMessage(abi.RoleUser, text)), nil
 	}
-	content := []contentPart{{Type: "text", Text: text}}
+	content := []contentPart{{kind: "text", text: text}}
 	for _, file := range files {
 		part, ok := takes.part(file)
 		if !ok {
-			part = contentPart{Type: "text", Text: mention(file) + ", which this model cannot look at"}
+			part = contentPart{kind: "text", text: mention(file) + ", which this model cannot look at"}
 		}
 		content = append(content, part)
 	}
-	return append(messages, message{Role: abi.RoleUser, Content: content}), nil
+	return append(messages, message{role: abi.RoleUser, content: content}), nil
 }
 
 var escapeXML = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
@@ -99,12 +76,12 @@ func appendUpdate(messages []message, m abi.Message) ([]message, error) {
 		return nil, unsupported(m, files[0], "text")
 	}
 	text := "<system-update>\n" + escapeXML.Replace(joined(texts, "\n")) + "\n</system-update>"
-	if last := len(messages) - 1; last >= 0 && messages[last].Role == abi.RoleUser {
-		switch content := messages[last].Content.(type) {
+	if last := len(messages) - 1; last >= 0 && messages[last].role == abi.RoleUser {
+		switch content := messages[last].content.(type) {
 		case string:
-			messages[last].Content = content + "\n" + text
+			messages[last].content = content + "\n" + text
 		case []contentPart:
-			messages[last].Content = append(content, contentPart{Type: "text", Text: text})
+			messages[last].content = append(content, contentPart{kind: "text", text: text})
 		}
 		return messages, nil
 	}
@@ -112,7 +89,7 @@ func appendUpdate(messages []message, m abi.Message) ([]message, error) {
 }
 
 func appendAssistant(messages []message, m abi.Message) ([]message, error) {
-	out := message{Role: abi.RoleAssistant}
+	out := message{role: abi.RoleAssistant}
 	var texts, reasoning []string
 	for _, part := range m.Parts {
 		switch part.Type {
@@ -121,17 +98,17 @@ func appendAssistant(messages []message, m abi.Message) ([]message, error) {
 		case abi.PartReasoning:
 			reasoning = append(reasoning, part.Text)
 		case abi.PartToolCall:
-			out.ToolCalls = append(out.ToolCalls, toolCall{ID: part.Call, Type: "function", Function: functionCall{Name: part.Name, Arguments: arguments(part.Input)}})
+			out.toolCalls = append(out.toolCalls, toolCall{id: part.Call, name: part.Name, arguments: arguments(part.Input)})
 		default:
 			return nil, unsupported(m, part, "text, reasoning and tool calls")
 		}
 	}
 	// A message of neither text nor calls is refused by servers unless its text is
 	// there and empty.
-	if len(texts) > 0 || len(out.ToolCalls) == 0 {
-		out.Content = strings.Join(texts, "\n")
+	if len(texts) > 0 || len(out.toolCalls) == 0 {
+		out.content = strings.Join(texts, "\n")
 	}
-	out.ReasoningContent = strings.Join(reasoning, "\n")
+	out.reasoningContent = strings.Join(reasoning, "\n")
 	return append(messages, out), nil
 }
 
@@ -151,17 +128,17 @@ func appendResults(messages []message, m abi.Message, takes mediaKinds) ([]messa
 	}
 	for _, part := range results {
 		result := textMessage(abi.RoleTool, part.Text)
-		result.ToolCallID = part.Call
+		result.toolCallID = part.Call
 		messages = append(messages, result)
 	}
 	var shown []contentPart
 	for _, file := range files {
 		if part, ok := takes.part(file); ok {
-			shown = append(shown, contentPart{Type: "text", Text: mention(file) + ", from the tool call " + file.Call}, part)
+			shown = append(shown, contentPart{kind: "text", text: mention(file) + ", from the tool call " + file.Call}, part)
 		}
 	}
 	if len(shown) > 0 {
-		messages = append(messages, message{Role: abi.RoleUser, Content: shown})
+		messages = append(messages, message{role: abi.RoleUser, content: shown})
 	}
 	return messages, nil
 }

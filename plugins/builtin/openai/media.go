@@ -1,24 +1,39 @@
 package main
 
-import "github.com/plinthhost/plinth/abi/v1"
+import (
+	"github.com/plinthhost/plinth/abi/v1"
+	"github.com/plinthhost/plinth/sdk-plugins/go/jsonscan"
+)
 
 // contentPart is one part of a message that is not plain text.
 type contentPart struct {
-	Type     string    `json:"type"` // "text", "image_url" or "file"
-	Text     string    `json:"text,omitempty"`
-	ImageURL *imageURL `json:"image_url,omitempty"`
-	File     *fileData `json:"file,omitempty"`
+	kind     string // "text", "image_url" or "file"
+	text     string
+	filename string       // of a file
+	url      abi.BlobText // a data URL, which the host writes
 }
 
-// imageURL holds a data URL, which the host writes.
-type imageURL struct {
-	URL abi.BlobText `json:"url"`
+func appendPart(dst []byte, part contentPart) []byte {
+	dst = jsonscan.AppendString(append(dst, `{"type":`...), part.kind)
+	switch part.kind {
+	case "image_url":
+		dst = appendBlob(append(dst, `,"image_url":{"url":`...), part.url)
+		dst = append(dst, '}')
+	case "file":
+		dst = jsonscan.AppendString(append(dst, `,"file":{"filename":`...), part.filename)
+		dst = appendBlob(jsonscan.AppendField(dst, "file_data"), part.url)
+		dst = append(dst, '}')
+	default:
+		dst = jsonscan.AppendStringField(dst, "text", part.text)
+	}
+	return append(dst, '}')
 }
 
-// fileData is a document: its name and a data URL.
-type fileData struct {
-	Filename string       `json:"filename"`
-	FileData abi.BlobText `json:"file_data"`
+func appendBlob(dst []byte, blob abi.BlobText) []byte {
+	dst = jsonscan.AppendString(append(dst, `{"$blob":`...), blob.Digest)
+	dst = jsonscan.AppendString(jsonscan.AppendField(dst, "as"), blob.As)
+	dst = jsonscan.AppendStringField(dst, "mime", blob.Mime)
+	return append(dst, '}')
 }
 
 // mediaKinds are the files that the model can look at, as the options say.
@@ -29,13 +44,13 @@ func (k mediaKinds) part(file abi.Part) (part contentPart, ok bool) {
 	url := abi.BlobText{Blob: abi.Blob{Digest: file.Blob}, As: abi.BlobDataURL, Mime: file.Mime}
 	switch file.Mime {
 	case "image/png", "image/jpeg", "image/gif", "image/webp":
-		return contentPart{Type: "image_url", ImageURL: &imageURL{url}}, k.image
+		return contentPart{kind: "image_url", url: url}, k.image
 	case "application/pdf":
 		name := file.Name
 		if name == "" {
 			name = "document.pdf" // the protocol wants one
 		}
-		return contentPart{Type: "file", File: &fileData{name, url}}, k.pdf
+		return contentPart{kind: "file", filename: name, url: url}, k.pdf
 	}
 	return part, false
 }

@@ -38,8 +38,8 @@ func TestFilesAreNamedForTheHost(t *testing.T) {
 	file := func(name string) string {
 		return `{"type":"file","file":{"filename":"` + name + `","file_data":` + url("application/pdf") + `}}`
 	}
-	const update = `{"type":"text","text":"\u003csystem-update\u003e\nlater\n\u003c/system-update\u003e"}`
-	const updateAlone = `{"role":"user","content":"\u003csystem-update\u003e\nlater\n\u003c/system-update\u003e"}`
+	const update = `{"type":"text","text":"<system-update>\nlater\n</system-update>"}`
+	const updateAlone = `{"role":"user","content":"<system-update>\nlater\n</system-update>"}`
 	blind := func(mime string) string {
 		return `[{"role":"user","content":[{"type":"text","text":"See"},{"type":"text","text":"The file u (` + mime + `), which this model cannot look at"}]},` + assistant + updateAlone + `]`
 	}

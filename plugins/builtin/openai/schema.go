@@ -7,6 +7,7 @@ import (
 
 	"github.com/plinthhost/plinth/abi/v1"
 	plinth "github.com/plinthhost/plinth/sdk-plugins/go"
+	"github.com/plinthhost/plinth/sdk-plugins/go/jsonscan"
 )
 
 // schema is a JSON Schema's top level; what lies below is passed on as it is.
@@ -19,6 +20,9 @@ func objectSchema(input json.RawMessage) (json.RawMessage, error) {
 	if len(input) == 0 {
 		return json.RawMessage(`{"type":"object","properties":{}}`), nil
 	}
+	if isObject(input) {
+		return input, nil
+	}
 	var top schema
 	if err := json.Unmarshal(input, &top); err != nil || top == nil {
 		return nil, plinth.Errorf(abi.KindInvalidInput, "a JSON Schema of an input is an object")
@@ -26,9 +30,6 @@ func objectSchema(input json.RawMessage) (json.RawMessage, error) {
 	alternatives := top["anyOf"]
 	if alternatives == nil {
 		alternatives = top["oneOf"]
-	}
-	if alternatives == nil && string(top["type"]) == `"object"` {
-		return input, nil
 	}
 	if alternatives != nil {
 		if err := top.merge(alternatives); err != nil {
@@ -40,6 +41,29 @@ func objectSchema(input json.RawMessage) (json.RawMessage, error) {
 		top["properties"] = json.RawMessage(`{}`)
 	}
 	return json.Marshal(top)
+}
+
+// isObject reports whether a schema is one of an object already.
+func isObject(input json.RawMessage) bool {
+	object := false
+	r := jsonscan.NewReader(input)
+	if r.Kind() != '{' {
+		return false
+	}
+	for r.Object(); ; {
+		key, ok := r.Next()
+		if !ok {
+			return r.End() && object
+		}
+		switch key {
+		case "anyOf", "oneOf":
+			return false
+		case "type":
+			object = string(r.Raw()) == `"object"`
+		default:
+			r.Skip()
+		}
+	}
 }
 
 // merge takes the alternatives into one object: every property any of them has,

@@ -1,19 +1,14 @@
 package host
 
 import (
-	"fmt"
-
 	"github.com/plinthhost/plinth/abi/v1"
 	"github.com/plinthhost/plinth/sdk-plugins/go/internal/guest"
+	"github.com/plinthhost/plinth/sdk-plugins/go/jsonscan"
 )
 
 func init() {
-	guest.Warm(abi.FSStat{})
-	guest.Warm(abi.Answer[abi.FileInfo]{OK: &abi.FileInfo{}})
 	guest.Warm(abi.FSList{})
 	guest.Warm(abi.Answer[abi.FSListed]{OK: &abi.FSListed{Entries: make([]abi.FileInfo, 1)}})
-	guest.Warm(abi.FSRead{})
-	guest.Warm(abi.Answer[abi.FSReadOK]{OK: &abi.FSReadOK{}})
 }
 
 // File is what Read answers.
@@ -26,7 +21,16 @@ type File struct {
 
 // Stat describes a file or a directory.
 func Stat(path abi.Path) (abi.FileInfo, error) {
-	return ask[abi.FSStat, abi.FileInfo](abi.OpFSStat, abi.FSStat{Path: path})
+	ok, _, err := exchange(abi.OpFSStat, sealed(append(appendPath(newMessage(), path), '}')))
+	if err != nil {
+		return abi.FileInfo{}, err
+	}
+	r := jsonscan.NewReader(ok)
+	info := readFileInfo(&r)
+	if !r.End() {
+		return abi.FileInfo{}, unreadable(abi.OpFSStat, r.Err())
+	}
+	return info, nil
 }
 
 // List answers a page of a directory's children.
@@ -36,15 +40,22 @@ func List(request abi.FSList) (abi.FSListed, error) {
 
 // Read answers a range of a file's bytes.
 func Read(request abi.FSRead) (File, error) {
-	ok, raw, err := Call[abi.FSRead, abi.FSReadOK](abi.OpFSRead, request)
+	message := appendPath(newMessage(), request.Path)
+	message = jsonscan.AppendIntField(message, "offset", request.Offset)
+	message = jsonscan.AppendIntField(message, "length", request.Length)
+	ok, raw, err := exchange(abi.OpFSRead, sealed(append(message, '}')))
 	if err != nil {
 		return File{}, err
 	}
-	data, err := ok.Data.Of(raw)
+	answer, err := readFSRead(ok)
 	if err != nil {
-		return File{}, fmt.Errorf("read the answer of %s: %w", abi.OpFSRead, err)
+		return File{}, unreadable(abi.OpFSRead, err)
 	}
-	return File{Info: ok.Info, Data: data, EOF: ok.EOF}, nil
+	data, err := answer.Data.Of(raw)
+	if err != nil {
+		return File{}, unreadable(abi.OpFSRead, err)
+	}
+	return File{Info: answer.Info, Data: data, EOF: answer.EOF}, nil
 }
 
 // Attach keeps a whole file at the host and answers its name, which a tool can put

@@ -31,21 +31,37 @@ func Call[Request, OK any](operation string, request Request, raw ...[]byte) (ok
 	if err != nil {
 		return ok, nil, fmt.Errorf("encode the request of %s: %w", operation, err)
 	}
-	body, answered, err = abi.DecodeMessage(guest.Operate(operation, abi.EncodeMessage(body, bytes.Join(raw, nil))))
+	encoded, answered, err := exchange(operation, abi.EncodeMessage(body, bytes.Join(raw, nil)))
 	if err != nil {
-		return ok, nil, fmt.Errorf("read the answer of %s: %w", operation, err)
+		return ok, nil, err
 	}
-	var answer abi.Answer[OK]
-	if err := json.Unmarshal(body, &answer); err != nil {
-		return ok, nil, fmt.Errorf("read the answer of %s: %w", operation, err)
+	if err := json.Unmarshal(encoded, &ok); err != nil {
+		return ok, nil, unreadable(operation, err)
 	}
+	return ok, answered, nil
+}
+
+// exchange sends a request, a whole message, and answers the JSON of the ok and the raw
+// bytes that came with it.
+func exchange(operation string, request []byte) (ok, raw []byte, err error) {
+	body, raw, err := abi.DecodeMessage(guest.Operate(operation, request))
+	if err != nil {
+		return nil, nil, unreadable(operation, err)
+	}
+	ok, failure, err := readAnswer(body)
 	switch {
-	case answer.Error != nil:
-		return ok, nil, answer.Error
-	case answer.OK == nil:
-		return ok, nil, fmt.Errorf("read the answer of %s: it has neither ok nor error", operation)
+	case err != nil:
+		return nil, nil, unreadable(operation, err)
+	case failure != nil:
+		return nil, nil, failure
+	case ok == nil:
+		return nil, nil, fmt.Errorf("read the answer of %s: it has neither ok nor error", operation)
 	}
-	return *answer.OK, answered, nil
+	return ok, raw, nil
+}
+
+func unreadable(operation string, err error) error {
+	return fmt.Errorf("read the answer of %s: %w", operation, err)
 }
 
 // ask is Call where no bytes come or go.

@@ -68,6 +68,10 @@ func TestWrongTypesStopTheReader(t *testing.T) {
 		`"t"`:                  func(r *Reader) { r.Bool() },
 		`"1"`:                  func(r *Reader) { r.Int() },
 		`1e99`:                 func(r *Reader) { r.Int() },
+		`1e999`:                func(r *Reader) { r.Float() },
+		`{}` + " ":             func(r *Reader) { r.Float() },
+		`[{"a" 1}]`:            func(r *Reader) { r.Skip() },
+		`[{1:1}]`:              func(r *Reader) { r.Skip() },
 		`9223372036854775808`:  func(r *Reader) { r.Int() },
 		`null null`:            func(r *Reader) { r.Skip(); r.End() },
 		strings.Repeat("[", 9): func(r *Reader) { r.Skip() },
@@ -154,16 +158,72 @@ func FuzzAgreesWithEncodingJSON(f *testing.F) {
 		if got := r.String(); got != want {
 			t.Fatalf("String = %q, want %q", got, want)
 		}
-		var back string
-		if err := json.Unmarshal(AppendString(nil, want), &back); err != nil || back != want {
-			t.Fatalf("AppendString: %q, %v; want %q", back, err, want)
+	})
+}
+
+// The writer makes the very bytes of encoding/json.
+func FuzzAppendsAsEncodingJSON(f *testing.F) {
+	for i, seed := range []string{
+		"", "plain", "\x00\b\f\n\r\t\x1f \x7f\"\\/<>&", "é😀\u2028\u2029\u2027\ufffd", "\xff\xe2\x80", "1234567\n", "12345678\"", "123456789abcdef\\", "1234567é\x01",
+	} {
+		f.Add(seed, [...]float64{0, -0.5, 1e-7, 1e21, 123456789, 1e-300, 2.5e-10, 1e20, 1.0 / 3}[i])
+	}
+	f.Fuzz(func(t *testing.T, s string, number float64) {
+		var want bytes.Buffer
+		encoder := json.NewEncoder(&want)
+		encoder.SetEscapeHTML(false)
+		if err := encoder.Encode(s); err != nil {
+			t.Fatal(err)
+		}
+		if got := AppendString(nil, s); string(got)+"\n" != want.String() {
+			t.Errorf("AppendString(%q) = %s, want %s", s, got, want.Bytes())
+		}
+		encoded, err := json.Marshal(number)
+		if err != nil {
+			encoded = []byte("null")
+		}
+		if got := AppendFloat(nil, number); string(got) != string(encoded) {
+			t.Errorf("AppendFloat(%v) = %s, want %s", number, got, encoded)
+		}
+		r := NewReader(encoded)
+		if got := r.Float(); err == nil && (got != number || !r.End()) {
+			t.Errorf("Float of %s is %v, %v", encoded, got, r.Err())
 		}
 	})
 }
 
+// Every length and place of a byte that is not plain, against the plain loop.
+func TestPlainRun(t *testing.T) {
+	for length := range 20 {
+		for at := range length + 1 {
+			for c := range 256 {
+				text := []byte(strings.Repeat("z", length) + "\x00\xff")
+				if at < length {
+					text[at] = byte(c)
+				}
+				want := 0
+				for want < length && plain(text[want]) {
+					want++
+				}
+				if got := plainRun(text[:length]); got != want {
+					t.Fatalf("plainRun(%q) = %d, want %d", text[:length], got, want)
+				}
+			}
+		}
+	}
+}
+
+func TestNullIsTold(t *testing.T) {
+	r := NewReader([]byte(`[null,1.5,"x"]`))
+	r.Array()
+	if !r.More() || !r.Null() || !r.More() || r.Null() || r.Float() != 1.5 || !r.More() || r.Null() || r.String() != "x" || r.More() || !r.End() {
+		t.Error(r.Err())
+	}
+}
+
 func TestAppend(t *testing.T) {
 	dst := AppendIntField(AppendStringField(AppendStringField([]byte("{"), "a", "1\x00\xff\u2028"), "empty", ""), "n", 7)
-	if got, want := string(dst)+"}", `{"a":"1\u0000`+"\ufffd\u2028"+`","n":7}`; got != want {
+	if got, want := string(dst)+"}", `{"a":"1\u0000\ufffd\u2028","n":7}`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }

@@ -13,9 +13,6 @@ import (
 // ErrSyntax is wrapped by every error of a Reader.
 var ErrSyntax = errors.New("malformed JSON")
 
-// maxDepth bounds what Skip and Raw step over: a guest's stack is small.
-const maxDepth = 128
-
 // Reader reads one JSON text from its start to its end. The caller asks for what
 // it expects; the first thing that is not so stops the reader, after which every
 // method answers zero and Err says why. Wrong types are errors, null is not: it
@@ -26,6 +23,7 @@ type Reader struct {
 	first bool // the container was just opened: no comma comes before its next member
 	empty bool // null was entered as a container
 	buf   []byte
+	open  []byte // room for what Skip keeps
 	err   error
 }
 
@@ -46,13 +44,13 @@ func (r *Reader) End() bool {
 
 // Object enters an object; null is one without members. Next must be called until
 // it answers false.
-func (r *Reader) Object() { r.open('{', "an object") }
+func (r *Reader) Object() { r.enter('{', "an object") }
 
 // Array enters an array; null is an empty one. More must be called until it answers
 // false.
-func (r *Reader) Array() { r.open('[', "an array") }
+func (r *Reader) Array() { r.enter('[', "an array") }
 
-func (r *Reader) open(bracket byte, what string) {
+func (r *Reader) enter(bracket byte, what string) {
 	switch r.peek() {
 	case bracket:
 		r.at++
@@ -72,12 +70,16 @@ func (r *Reader) Next() (key string, ok bool) {
 		return "", false
 	}
 	name := r.stringBytes()
+	r.colon()
+	return text(name), r.err == nil
+}
+
+func (r *Reader) colon() {
 	if r.peek() != ':' {
 		r.expected("a colon")
-		return "", false
+		return
 	}
 	r.at++
-	return text(name), r.err == nil
 }
 
 // More steps to the next element of an array, or leaves the array.
@@ -112,7 +114,7 @@ func (r *Reader) member(closing byte) bool {
 // String reads a string. The answer may share the reader's data or a buffer that
 // all its strings share.
 func (r *Reader) String() string {
-	if r.null() {
+	if r.Null() {
 		return ""
 	}
 	return text(r.stringBytes())
@@ -137,7 +139,7 @@ func (r *Reader) Bool() bool {
 
 // Int reads a whole number that fits 64 bits; a fraction is cut off.
 func (r *Reader) Int() int64 {
-	if r.null() {
+	if r.Null() {
 		return 0
 	}
 	token := r.number()
@@ -156,56 +158,29 @@ func (r *Reader) Int() int64 {
 	return int64(float)
 }
 
+// Float reads a number that fits 64 bits.
+func (r *Reader) Float() float64 {
+	if r.Null() {
+		return 0
+	}
+	token := r.number()
+	if r.err != nil {
+		return 0
+	}
+	value, err := strconv.ParseFloat(text(token), 64)
+	if err != nil {
+		r.fail("a number does not fit 64 bits")
+		return 0
+	}
+	return value
+}
+
 // Kind is the first byte of the next value: one of { [ " t f n, '-' or a digit; 0
 // at the end.
 func (r *Reader) Kind() byte { return r.peek() }
 
-// Skip steps over one value of any kind.
-func (r *Reader) Skip() { r.skip(0) }
-
-// Raw answers the text of one value of any kind; it shares the reader's data.
-func (r *Reader) Raw() []byte {
-	r.peek()
-	start := r.at
-	r.skip(0)
-	if r.err != nil {
-		return nil
-	}
-	return r.data[start:r.at]
-}
-
-func (r *Reader) skip(depth int) {
-	if depth > maxDepth {
-		r.fail("nested more than " + strconv.Itoa(maxDepth) + " deep")
-		return
-	}
-	switch next := r.peek(); {
-	case next == '{':
-		for r.Object(); ; {
-			if _, ok := r.Next(); !ok {
-				return
-			}
-			r.skip(depth + 1)
-		}
-	case next == '[':
-		for r.Array(); r.More(); {
-			r.skip(depth + 1)
-		}
-	case next == '"':
-		r.skipString()
-	case next == 't':
-		r.literal("true")
-	case next == 'f':
-		r.literal("false")
-	case next == 'n':
-		r.literal("null")
-	default:
-		r.number()
-	}
-}
-
-// null steps over a null, if one is next.
-func (r *Reader) null() bool {
+// Null steps over a null, if one is next: for where it is not the zero value.
+func (r *Reader) Null() bool {
 	if r.peek() != 'n' {
 		return false
 	}

@@ -13,22 +13,12 @@ func (r *Reader) stringBytes() []byte {
 		return nil
 	}
 	start := r.at + 1
-	for at := start; at < len(r.data); at++ {
-		switch c := r.data[at]; {
-		case c == '"':
-			r.at = at + 1
-			return r.data[start:at:at]
-		case c == '\\' || c >= utf8.RuneSelf:
-			return r.unescape(start, at)
-		case c < ' ':
-			r.at = at
-			r.fail("a control character in a string")
-			return nil
-		}
+	at := start + plainRun(r.data[start:])
+	if at < len(r.data) && r.data[at] == '"' {
+		r.at = at + 1
+		return r.data[start:at:at]
 	}
-	r.at = len(r.data)
-	r.fail("a string does not end")
-	return nil
+	return r.unescape(start, at)
 }
 
 // unescape copies the string that starts at start to the reader's buffer; the
@@ -51,9 +41,15 @@ func (r *Reader) unescape(start, at int) []byte {
 			return out[used:len(out):len(out)]
 		case c == '\\':
 			r.at = at
-			out = r.escape(out)
+			point := r.escape()
 			if r.err != nil {
 				return nil
+			}
+			if point < utf8.RuneSelf && len(out) < cap(out) { // what append would do, in line
+				out = out[:len(out)+1]
+				out[len(out)-1] = byte(point)
+			} else {
+				out = utf8.AppendRune(out, point)
 			}
 			at = r.at
 		case c < ' ':
@@ -61,10 +57,7 @@ func (r *Reader) unescape(start, at int) []byte {
 			r.fail("a control character in a string")
 			return nil
 		case c < utf8.RuneSelf:
-			run := at + 1
-			for run < len(r.data) && plain(r.data[run]) {
-				run++
-			}
+			run := at + plainRun(r.data[at:])
 			out = append(out, r.data[at:run]...)
 			at = run
 		default:
@@ -78,14 +71,11 @@ func (r *Reader) unescape(start, at int) []byte {
 	return nil
 }
 
-// plain reports whether c stands for itself inside a string and is one character.
-func plain(c byte) bool { return c >= ' ' && c < utf8.RuneSelf && c != '"' && c != '\\' }
-
-// escape appends what the escape sequence at r.at stands for.
-func (r *Reader) escape(out []byte) []byte {
+// escape steps over the escape sequence at r.at and answers what it stands for.
+func (r *Reader) escape() rune {
 	if r.at+1 >= len(r.data) {
 		r.fail("a string does not end")
-		return nil
+		return 0
 	}
 	c := r.data[r.at+1]
 	switch c {
@@ -101,35 +91,35 @@ func (r *Reader) escape(out []byte) []byte {
 	case 't':
 		c = '\t'
 	case 'u':
-		return r.unicode(out)
+		return r.unicode()
 	default:
 		r.fail("an unknown escape sequence")
-		return nil
+		return 0
 	}
 	r.at += 2
-	return append(out, c)
+	return rune(c)
 }
 
-func (r *Reader) unicode(out []byte) []byte {
+func (r *Reader) unicode() rune {
 	point, ok := hex4(r.data[r.at+2:])
 	if !ok {
 		r.fail("\\u needs four hexadecimal digits")
-		return nil
+		return 0
 	}
 	r.at += 6
-	if utf16.IsSurrogate(point) {
-		rest := r.data[r.at:]
-		if len(rest) >= 6 && rest[0] == '\\' && rest[1] == 'u' {
-			if low, ok := hex4(rest[2:]); ok {
-				if pair := utf16.DecodeRune(point, low); pair != utf8.RuneError {
-					r.at += 6
-					return utf8.AppendRune(out, pair)
-				}
+	if !utf16.IsSurrogate(point) {
+		return point
+	}
+	rest := r.data[r.at:]
+	if len(rest) >= 6 && rest[0] == '\\' && rest[1] == 'u' {
+		if low, ok := hex4(rest[2:]); ok {
+			if pair := utf16.DecodeRune(point, low); pair != utf8.RuneError {
+				r.at += 6
+				return pair
 			}
 		}
-		point = utf8.RuneError
 	}
-	return utf8.AppendRune(out, point)
+	return utf8.RuneError
 }
 
 func hex4(digits []byte) (rune, bool) {
@@ -151,31 +141,6 @@ func hex4(digits []byte) (rune, bool) {
 		}
 	}
 	return value, true
-}
-
-// skipString steps over a string and checks it as stringBytes does.
-func (r *Reader) skipString() {
-	for at := r.at + 1; at < len(r.data); at++ {
-		switch c := r.data[at]; {
-		case c == '"':
-			r.at = at + 1
-			return
-		case c < ' ':
-			r.at = at
-			r.fail("a control character in a string")
-			return
-		case c == '\\':
-			var scratch [8]byte
-			r.at = at
-			r.escape(scratch[:0])
-			if r.err != nil {
-				return
-			}
-			at = r.at - 1
-		}
-	}
-	r.at = len(r.data)
-	r.fail("a string does not end")
 }
 
 // number steps over a number and answers its text.

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 
 	"github.com/plinthhost/plinth/abi/v1"
-	plinth "github.com/plinthhost/plinth/sdk-plugins/go"
 	"github.com/plinthhost/plinth/sdk-plugins/go/internal/guest"
 	"github.com/plinthhost/plinth/sdk-plugins/go/jsonscan"
 )
@@ -14,11 +13,11 @@ import (
 func decode(message []byte) []byte {
 	body, _, err := abi.DecodeMessage(message)
 	if err != nil {
-		return guest.Fail(plinth.Errorf(abi.KindInvalidInput, "the host's message: %v", err))
+		return guest.Fail(guest.Invalid(err))
 	}
 	call, err := readCall(body)
 	if err != nil {
-		return guest.Fail(plinth.Errorf(abi.KindInvalidInput, "the host's message: %v", err))
+		return guest.Fail(guest.Invalid(err))
 	}
 	codec, err := find(call.Provider)
 	if err != nil {

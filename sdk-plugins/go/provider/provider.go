@@ -30,12 +30,6 @@ func Register(id string, codec Codec) {
 		panic("provider " + id + " is registered twice")
 	}
 	codecs[id] = codec
-	guest.Warm(abi.Call[abi.ProviderEncode]{Body: abi.ProviderEncode{Request: abi.ModelRequest{
-		System:   make([]abi.TextPart, 1),
-		Messages: []abi.Message{{Parts: make([]abi.Part, 1)}},
-		Tools:    make([]abi.ToolDefinition, 1),
-	}}})
-	guest.Warm(abi.ProviderEncoded{Headers: map[string]string{"": ""}})
 	guest.Warm(abi.Call[abi.ProviderClassify]{Body: abi.ProviderClassify{Headers: map[string]string{"": ""}}})
 	guest.Warm(abi.ProviderError{})
 	guest.Enter(abi.ExportProviderEncode, encode)
@@ -49,19 +43,6 @@ func find(id string) (Codec, error) {
 		return nil, plinth.Errorf(abi.KindNotFound, "this plugin has no provider %q", id)
 	}
 	return codec, nil
-}
-
-func encode(message []byte) []byte {
-	call, _, err := guest.Decode[abi.ProviderEncode](message)
-	if err != nil {
-		return guest.Fail(err)
-	}
-	codec, err := find(call.Body.Provider)
-	if err != nil {
-		return guest.Fail(err)
-	}
-	encoded, err := codec.Encode(call.Body.Request)
-	return guest.Answer(encoded, nil, err)
 }
 
 func classify(message []byte) []byte {

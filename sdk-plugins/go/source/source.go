@@ -8,6 +8,7 @@ import (
 
 	"github.com/plinthhost/plinth/abi/v1"
 	"github.com/plinthhost/plinth/sdk-plugins/go/internal/guest"
+	"github.com/plinthhost/plinth/sdk-plugins/go/jsonscan"
 )
 
 // Texts are what the model is told of a value. Update is told when the value
@@ -27,27 +28,53 @@ func Register(observe func(abi.ContextObserve) ([]abi.SourceState, error)) {
 		panic("the context sources are registered twice")
 	}
 	registered = true
-	guest.Warm(abi.Call[abi.ContextObserve]{Body: abi.ContextObserve{Previous: map[string]json.RawMessage{"": json.RawMessage("0")}}})
-	guest.Warm(abi.ContextObserved{Sources: make([]abi.SourceState, 1)})
 	guest.Enter(abi.ExportContext, func(message []byte) []byte {
-		call, _, err := guest.Decode[abi.ContextObserve](message)
+		body, _, err := abi.DecodeMessage(message)
+		if err != nil {
+			return guest.Fail(guest.Invalid(err))
+		}
+		observation, err := readObserve(body)
+		if err != nil {
+			return guest.Fail(guest.Invalid(err))
+		}
+		states, err := observe(observation)
+		if err == nil {
+			err = check(states)
+		}
 		if err != nil {
 			return guest.Fail(err)
 		}
-		states, err := observe(call.Body)
-		return guest.Answer(abi.ContextObserved{Sources: states}, nil, err)
+		return answer(states)
 	})
+}
+
+// check keeps a value that is no JSON from making the whole answer unreadable.
+func check(states []abi.SourceState) error {
+	for _, state := range states {
+		if len(state.Value) == 0 {
+			continue
+		}
+		if err := jsonscan.Valid(state.Value); err != nil {
+			return fmt.Errorf("the value of context source %s: %w", state.Key, err)
+		}
+	}
+	return nil
 }
 
 var registered bool
 
 // Value is the state of a source that has a value. Values that encode to the same
-// JSON are the same value. An empty baseline is an error.
+// JSON are the same value; a json.RawMessage is JSON already. An empty baseline is an
+// error.
 func Value(key string, value any, texts Texts) (abi.SourceState, error) {
 	if texts.Baseline == "" {
 		return abi.SourceState{}, fmt.Errorf("context source %s has an empty baseline", key)
 	}
-	encoded, err := json.Marshal(value)
+	encoded, raw := value.(json.RawMessage)
+	var err error
+	if !raw {
+		encoded, err = json.Marshal(value)
+	}
 	if err != nil {
 		return abi.SourceState{}, fmt.Errorf("encode the value of context source %s: %w", key, err)
 	}

@@ -54,11 +54,11 @@ func Serve(export string, message []byte) []byte {
 func initialise(message []byte) []byte {
 	body, _, err := abi.DecodeMessage(message)
 	if err != nil {
-		return Fail(invalid(err))
+		return Fail(Invalid(err))
 	}
 	config, err := initConfig(body)
 	if err != nil {
-		return Fail(invalid(err))
+		return Fail(Invalid(err))
 	}
 	for _, set := range onInit {
 		if err := set(config); err != nil {
@@ -98,10 +98,10 @@ func initConfig(call []byte) (config []byte, err error) {
 func Decode[T any](message []byte) (call abi.Call[T], raw []byte, err error) {
 	body, raw, err := abi.DecodeMessage(message)
 	if err != nil {
-		return call, nil, invalid(err)
+		return call, nil, Invalid(err)
 	}
 	if err := json.Unmarshal(body, &call); err != nil {
-		return call, nil, invalid(err)
+		return call, nil, Invalid(err)
 	}
 	return call, raw, nil
 }
@@ -153,6 +153,7 @@ func AsError(err error) *abi.Error {
 	return &abi.Error{Kind: known.Kind, Message: err.Error()}
 }
 
-func invalid(err error) error {
+// Invalid says that the host's message cannot be read.
+func Invalid(err error) error {
 	return &abi.Error{Kind: abi.KindInvalidInput, Message: "the host's message: " + err.Error()}
 }
