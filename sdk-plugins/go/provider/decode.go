@@ -33,20 +33,8 @@ func decode(message []byte) []byte {
 
 // readCall reads the abi.Call of an abi.ProviderDecode.
 func readCall(data []byte) (call abi.ProviderDecode, err error) {
-	r := jsonscan.NewReader(data)
-	for r.Object(); ; {
-		key, ok := r.Next()
-		if !ok {
-			break
-		}
-		if key == "body" {
-			readBody(&r, &call)
-		} else {
-			r.Skip()
-		}
-	}
-	r.End()
-	return call, r.Err()
+	err = guest.ReadBody(data, func(r *jsonscan.Reader) { readBody(r, &call) })
+	return call, err
 }
 
 func readBody(r *jsonscan.Reader, call *abi.ProviderDecode) {

@@ -2,26 +2,15 @@ package provider
 
 import (
 	"github.com/plinthhost/plinth/abi/v1"
+	"github.com/plinthhost/plinth/sdk-plugins/go/internal/guest"
 	"github.com/plinthhost/plinth/sdk-plugins/go/jsonscan"
 )
 
 // readEncode reads the abi.Call of an abi.ProviderEncode. A session's whole history
 // comes with every turn, so it is read by hand; texts and raw JSON share data.
 func readEncode(data []byte) (call abi.ProviderEncode, err error) {
-	r := jsonscan.NewReader(data)
-	for r.Object(); ; {
-		key, ok := r.Next()
-		if !ok {
-			break
-		}
-		if key == "body" {
-			readEncodeBody(&r, &call)
-		} else {
-			r.Skip()
-		}
-	}
-	r.End()
-	return call, r.Err()
+	err = guest.ReadBody(data, func(r *jsonscan.Reader) { readEncodeBody(r, &call) })
+	return call, err
 }
 
 func readEncodeBody(r *jsonscan.Reader, call *abi.ProviderEncode) {

@@ -4,26 +4,15 @@ import (
 	"encoding/binary"
 
 	"github.com/plinthhost/plinth/abi/v1"
+	"github.com/plinthhost/plinth/sdk-plugins/go/internal/guest"
 	"github.com/plinthhost/plinth/sdk-plugins/go/jsonscan"
 )
 
 // readObserve reads the abi.Call of an abi.ContextObserve. Sources are observed before
 // every turn, so it is read by hand; texts and raw JSON share data.
 func readObserve(data []byte) (o abi.ContextObserve, err error) {
-	r := jsonscan.NewReader(data)
-	for r.Object(); ; {
-		key, ok := r.Next()
-		if !ok {
-			break
-		}
-		if key == "body" {
-			readBody(&r, &o)
-		} else {
-			r.Skip()
-		}
-	}
-	r.End()
-	return o, r.Err()
+	err = guest.ReadBody(data, func(r *jsonscan.Reader) { readBody(r, &o) })
+	return o, err
 }
 
 func readBody(r *jsonscan.Reader, o *abi.ContextObserve) {
