@@ -71,14 +71,14 @@ func (p *Plugin) operations() int64 {
 	return defaultOperations
 }
 
-// defaultLogBytes is how much a call may log.
-const defaultLogBytes = 64 << 10
+// MaxLogBytes is how much a call may log where the plugin's limits do not say.
+const MaxLogBytes = 64 << 10
 
 func (p *Plugin) logBytes() int64 {
 	if p.LogBytes > 0 {
 		return p.LogBytes
 	}
-	return defaultLogBytes
+	return MaxLogBytes
 }
 
 // asking names the plugin in permission requests; builtins speak for the host.

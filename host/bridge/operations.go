@@ -149,9 +149,6 @@ func (o *operations) logLine(_ context.Context, request abi.Log, _ []byte) (any,
 	return abi.None{}, nil, nil
 }
 
-// MaxLogBytes is the most that one call logs.
-const MaxLogBytes = 64 << 10
-
 func (o *operations) showProgress(_ context.Context, request abi.Progress, _ []byte) (any, []byte, error) {
 	o.progress(clean(request.Text))
 	return abi.None{}, nil, nil
