@@ -15,6 +15,8 @@ var (
 	ErrNotFound = errors.New("not found")
 	// ErrResolved: the permission request was answered already.
 	ErrResolved = errors.New("already answered")
+	// ErrMoved: the session has left the place that a turn was made for.
+	ErrMoved = errors.New("the session has moved")
 	// ErrInterrupted is the cause of a drain that was interrupted by a request.
 	ErrInterrupted = errors.New("interrupted")
 	// ErrShutdown is the cause of a drain that ended because the host shuts down.
@@ -41,6 +43,30 @@ func (e *BlockedError) Error() string {
 	return "the context sources " + strings.Join(e.Keys, ", ") +
 		" cannot be read, so the session has no context to start with; the prompt stays pending and is tried again with the next one or a resume"
 }
+
+// MessageDecodeError is a stored message that this program cannot read.
+type MessageDecodeError struct {
+	Message string // its id
+	Err     error
+}
+
+func (e *MessageDecodeError) Error() string {
+	return fmt.Sprintf("the stored message %s cannot be read: %v; the log is whole, so rebuild the tables from it", e.Message, e.Err)
+}
+
+func (e *MessageDecodeError) Unwrap() error { return e.Err }
+
+// SnapshotDecodeError is a stored context snapshot that this program cannot read.
+type SnapshotDecodeError struct {
+	Session string
+	Err     error
+}
+
+func (e *SnapshotDecodeError) Error() string {
+	return fmt.Sprintf("the context snapshot of session %s cannot be read: %v; the log is whole, so rebuild the tables from it", e.Session, e.Err)
+}
+
+func (e *SnapshotDecodeError) Unwrap() error { return e.Err }
 
 // Failure is an error as events keep it.
 type Failure struct {

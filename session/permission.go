@@ -8,6 +8,9 @@ type PermissionRequest struct {
 	Save []string `json:"save,omitempty"`
 	// Plugin is who asks; empty for the host itself and builtins.
 	Plugin string `json:"plugin,omitempty"`
+	// Before: the call has had no effect yet, so it can be run again from its start.
+	// A request that says so outlives the process that waits for it.
+	Before bool `json:"before,omitempty"`
 }
 
 // DeniedError is an action that was not allowed.

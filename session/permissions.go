@@ -160,23 +160,50 @@ func (p *Permissions) Reply(ctx context.Context, origin Origin, id string, reply
 		return Permission{}, err
 	}
 	origin.Cause = id
+	if reply == ReplyAlways {
+		if err := p.save(ctx, origin, asked); err != nil {
+			return Permission{}, fmt.Errorf("save approval: %w", err)
+		}
+	}
 	if err := p.append(ctx, origin, asked.Session, store.Any(), PermissionReplied{Request: id, Reply: reply, Feedback: feedback}); err != nil {
 		return Permission{}, fmt.Errorf("reply to permission: %w", err)
 	}
 	return p.load(ctx, id)
 }
 
+// save keeps what an "always" allows before the reply is recorded: a crash in between
+// leaves a request that is open and allowed, never a reply without its approval.
+func (p *Permissions) save(ctx context.Context, origin Origin, asked Permission) error {
+	if asked.Reply != "" {
+		return fmt.Errorf("permission request %s: %w", asked.Request, ErrResolved)
+	}
+	var session Session
+	err := p.log.View(ctx, func(tx store.Tx) (err error) {
+		session, err = LoadSession(ctx, tx, asked.Session)
+		return err
+	})
+	if err != nil || len(asked.Ask.Save) == 0 {
+		return err
+	}
+	var payloads []Payload
+	for _, resource := range asked.Ask.Save {
+		payloads = append(payloads, ApprovalSaved{Root: session.Location.Root, Plugin: asked.Ask.Plugin,
+			Action: asked.Ask.Action, Resource: resource, Session: asked.Session, Request: asked.Request})
+	}
+	return p.append(ctx, origin, Host, store.Any(), payloads...)
+}
+
 func (p *Permissions) load(ctx context.Context, id string) (Permission, error) {
 	var permission Permission
 	err := p.log.View(ctx, func(tx store.Tx) (err error) {
-		permission, err = loadPermission(ctx, tx, id)
+		permission, err = LoadPermission(ctx, tx, id)
 		return err
 	})
 	return permission, err
 }
 
-func (p *Permissions) append(ctx context.Context, origin Origin, session string, mode store.Mode, payload Payload) error {
-	events, err := p.encoder.Encode(origin, payload)
+func (p *Permissions) append(ctx context.Context, origin Origin, session string, mode store.Mode, payloads ...Payload) error {
+	events, err := p.encoder.Encode(origin, payloads...)
 	if err != nil {
 		return err
 	}

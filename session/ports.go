@@ -56,6 +56,8 @@ type Location struct {
 	Directory string `json:"directory"`
 	// Root is the project's root: Directory or a folder above it.
 	Root string `json:"root"`
+	// Workspace is reserved for placements beyond this machine and always empty.
+	Workspace string `json:"workspace,omitempty"`
 	// Git is set when Root is a git work tree.
 	Git bool `json:"git,omitempty"`
 }
@@ -137,6 +139,10 @@ type ModelPart struct {
 	Blob  string // SHA-256 of a medium's bytes
 	// Metadata is the provider's own, kept for the model that made it.
 	Metadata json.RawMessage
+	// Hosted: the provider ran the tool; its result follows the call in the assistant's
+	// message, and Result is what it answered.
+	Hosted bool
+	Result json.RawMessage
 }
 
 // PartType is the kind of a part.
@@ -163,6 +169,12 @@ type ModelEvent struct {
 	Reason   FinishReason
 	Usage    Usage
 	Metadata json.RawMessage
+	// Hosted: the provider runs the tool itself (EventToolStart).
+	Hosted bool
+	// Result is what a hosted tool answered, as the provider wants it back
+	// (EventToolResult); Text is it for people. Failed says that it is an error.
+	Result json.RawMessage
+	Failed bool
 }
 
 // ModelEventType is the kind of a model event.
@@ -177,6 +189,7 @@ const (
 	EventToolStart      ModelEventType = "tool.start"
 	EventToolDelta      ModelEventType = "tool.delta"
 	EventToolEnd        ModelEventType = "tool.end"
+	EventToolResult     ModelEventType = "tool.result"
 	EventUsage          ModelEventType = "usage"
 	EventFinish         ModelEventType = "finish"
 )

@@ -91,6 +91,19 @@ func (p *Prompt) check() error {
 	return nil
 }
 
+// ModelRef answers the model that the prompt chooses, nil for none. A variant alone
+// is of the session's model and chooses none.
+func (p *Prompt) ModelRef() *ModelRef {
+	if p.Model == nil {
+		return nil
+	}
+	model := *p.Model
+	if p.Variant != "" {
+		model.Variant = p.Variant
+	}
+	return &model
+}
+
 // Canonical answers the JSON by which two prompts are compared: keys sorted,
 // numbers as written, no white space.
 func (p *Prompt) Canonical() ([]byte, error) {

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -100,6 +99,22 @@ func (s *Sessions) Get(ctx context.Context, id string) (session Session, err err
 	return session, err
 }
 
+// Activity answers what the session works on, nil when it is idle.
+func (s *Sessions) Activity(ctx context.Context, id string) (activity *Activity, err error) {
+	err = s.log.View(ctx, func(tx store.Tx) error {
+		if _, err := LoadSession(ctx, tx, id); err != nil {
+			return err
+		}
+		running, err := LoadActivity(ctx, tx, id)
+		if isMissing(err) {
+			return nil
+		}
+		activity = &running
+		return err
+	})
+	return activity, err
+}
+
 // PromptRequest asks for the admission of a prompt. An empty ID is made; Delivery
 // is Steer when empty.
 type PromptRequest struct {
@@ -172,15 +187,22 @@ func (s *Sessions) admit(ctx context.Context, origin Origin, request PromptReque
 	return s.Input(ctx, request.ID)
 }
 
+// differs says what an admitted prompt is that the request does not repeat exactly. It
+// is compared with what was admitted, whatever became of it since.
 func differs(input Input, request PromptRequest, canonical []byte) string {
-	stored, err := input.Prompt.Canonical()
-	switch {
-	case input.Session != request.Session:
+	if input.Session != request.Session {
 		return "a prompt of another session"
-	case input.Delivery != request.Delivery:
-		return "a prompt with the delivery " + string(input.Delivery)
-	case err != nil || !bytes.Equal(stored, canonical):
-		return "another prompt"
+	}
+	admitted := input.Digest
+	if admitted == "" { // admitted before digests were kept; it could not be edited then
+		stored, err := input.Prompt.Canonical()
+		if err != nil {
+			return "a prompt that cannot be compared"
+		}
+		admitted = admissionDigest(stored, input.Delivery)
+	}
+	if admitted != admissionDigest(canonical, request.Delivery) {
+		return "another prompt, or one with another delivery"
 	}
 	return ""
 }

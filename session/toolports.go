@@ -24,17 +24,17 @@ type Questioner interface {
 
 // Question is a choice, a text, or both.
 type Question struct {
-	Header   string
-	Text     string
-	Options  []QuestionOption
-	Multiple bool
-	Custom   bool // the person may write an answer
+	Header   string           `json:"header,omitempty"`
+	Text     string           `json:"text"`
+	Options  []QuestionOption `json:"options,omitempty"`
+	Multiple bool             `json:"multiple,omitempty"`
+	Custom   bool             `json:"custom,omitempty"` // the person may write an answer
 }
 
 // QuestionOption is an answer to choose.
 type QuestionOption struct {
-	Label       string
-	Description string
+	Label       string `json:"label"`
+	Description string `json:"description,omitempty"`
 }
 
 // TaskRunner runs a prompt in a child session and waits for its end, unless it is
@@ -66,10 +66,10 @@ type TodoKeeper interface {
 
 // Todo is an item of the list.
 type Todo struct {
-	ID       string
-	Content  string
-	Status   string // pending, in_progress, completed, cancelled
-	Priority string // high, medium, low
+	ID       string `json:"id"`
+	Content  string `json:"content"`
+	Status   string `json:"status"`             // pending, in_progress, completed, cancelled
+	Priority string `json:"priority,omitempty"` // high, medium, low
 }
 
 // SkillShelf answers the skills that the agent may use.

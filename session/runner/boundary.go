@@ -124,7 +124,7 @@ func (d *drain) prepare(ctx context.Context, w window, pin *registry.Pin, activi
 	if err != nil {
 		return nil, fail(err)
 	}
-	payloads = append(payloads, session.TurnStarted{Activity: activity, Turn: number, Agent: w.session.Agent, Model: w.session.Model,
+	payloads = append(payloads, session.TurnStarted{Activity: activity, Turn: number, Step: number, Attempt: 1, Location: w.session.Location.Directory, Agent: w.session.Agent, Model: w.session.Model,
 		Pins: pins(pin), Digest: digest})
 	if err := context.Cause(ctx); err != nil {
 		return nil, err

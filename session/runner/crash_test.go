@@ -121,9 +121,8 @@ func continued(t *testing.T, id string, prefix []store.Event) {
 	if runs != 0 {
 		t.Errorf("%d tools ran again", runs)
 	}
-	s, err := w.Sessions.Get(t.Context(), id)
-	if err != nil || s.Activity != "" {
-		t.Errorf("session %+v, %v", s, err)
+	if activity, err := w.Sessions.Activity(t.Context(), id); err != nil || activity != nil {
+		t.Errorf("activity %+v, %v", activity, err)
 	}
 	pending, err := w.Sessions.Inbox(t.Context(), id)
 	if err != nil || len(pending) != 0 {

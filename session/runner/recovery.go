@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"math"
 
 	"github.com/plinthhost/plinth/session"
@@ -14,13 +15,16 @@ const interruptedTool = "Tool execution interrupted"
 
 // recover ends an activity that no process works on any more. The drain holds the
 // session, so an activity without an end is one that died.
-func (d *drain) recover(ctx context.Context, current session.Session) error {
-	if current.Activity == "" {
-		return nil
-	}
+func (d *drain) recover(ctx context.Context, _ session.Session) error {
+	var activity session.Activity
 	var messages []session.Message
 	var asked []session.Permission
 	err := d.Log.View(ctx, func(tx store.Tx) (err error) {
+		if activity, err = session.LoadActivity(ctx, tx, d.session); errors.Is(err, session.ErrNotFound) {
+			return nil
+		} else if err != nil {
+			return err
+		}
 		if messages, err = session.LoadMessages(ctx, tx, d.session, -1, math.MaxInt32); err != nil {
 			return err
 		}
@@ -30,12 +34,15 @@ func (d *drain) recover(ctx context.Context, current session.Session) error {
 	if err != nil {
 		return err
 	}
+	if activity.ID == "" {
+		return nil
+	}
 	var payloads []session.Payload
 	for _, message := range messages {
 		payloads = append(payloads, settleInterrupted(message, asked)...)
 	}
 	failure := &session.Failure{Code: session.FailureInterrupted, Message: "The host stopped while it worked on this; resume to go on"}
-	payloads = append(payloads, session.ActivityEnded{Activity: current.Activity, Outcome: session.Interrupted, Error: failure})
+	payloads = append(payloads, session.ActivityEnded{Activity: activity.ID, Outcome: session.Interrupted, Error: failure})
 	return d.append(ctx, payloads...)
 }
 

@@ -113,7 +113,7 @@ func (t *turn) result(ctx context.Context, err error) *turnResult {
 	shown := t.answer.started
 	facts := t.answer.close()
 	if err == nil {
-		closing := append(facts, session.StepEnded{Message: t.answer.message, Finish: t.answer.finish, Usage: t.answer.usage})
+		closing := append(facts, session.StepEnded{Message: t.answer.message, Finish: t.answer.finish, Usage: &t.answer.usage})
 		return &turnResult{closing: closing, again: t.answer.called}
 	}
 	failure, outcome := failureOf(ctx, err)

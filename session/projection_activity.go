@@ -1,0 +1,122 @@
+package session
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// onActivity projects what the runner works on.
+func (p projector) onActivity(payload Payload) (mine bool, err error) {
+	switch e := payload.(type) {
+	case InterruptRequested:
+		return true, p.exec(`UPDATE session SET interrupt_seq = $1, resume_seq = -1 WHERE id = $2`, p.seq, p.session)
+	case ResumeRequested:
+		return true, p.resumeRequested()
+	case ActivityStarted:
+		return true, p.activityStarted(e)
+	case ActivitySuspended:
+		return true, p.activity(e.Activity, `state = 'suspended'`)
+	case ActivityRecovered:
+		return true, p.activity(e.Activity, `state = 'running', turn_seq = -1, retries = '[]', attempts = attempts + $1`, min(e.Attempt, 1))
+	case ActivityEnded:
+		return true, p.activityEnded(e)
+	case TurnStarted:
+		return true, p.turnStarted(e)
+	case RetryScheduled:
+		return true, p.retryScheduled(e)
+	}
+	return false, nil
+}
+
+// activity changes columns of the activity that runs; another one is refused.
+func (p projector) activity(id, set string, args ...any) error {
+	query := fmt.Sprintf(`UPDATE activity SET %s WHERE session_id = $%d AND id = $%d`, set, len(args)+1, len(args)+2)
+	return p.mine(id, query, append(args, p.session, id)...)
+}
+
+func (p projector) mine(id, query string, args ...any) error {
+	affected, err := p.tx.Exec(p.ctx, query, args...)
+	if err == nil && affected != 1 {
+		err = fmt.Errorf("%w: %s is not the session's activity", ErrInvalid, clip(id))
+	}
+	return err
+}
+
+// resumeRequested is served by an activity that a resume opened, when one runs.
+func (p projector) resumeRequested() error {
+	return p.exec(`UPDATE session SET resume_seq = $1 WHERE id = $2
+		AND NOT EXISTS (SELECT 1 FROM activity WHERE session_id = $3 AND opener = 'resume')`, p.seq, p.session, p.session)
+}
+
+func (p projector) activityStarted(e ActivityStarted) error {
+	affected, err := p.tx.Exec(p.ctx, `INSERT INTO activity (session_id, id, opener, started_seq, state, turns, steps, attempts, turn_seq, retries)
+		VALUES ($1, $2, $3, $4, 'running', 0, 0, 0, -1, '[]') ON CONFLICT DO NOTHING`, p.session, e.Activity, string(e.Opener), p.seq)
+	if err != nil {
+		return err
+	}
+	if affected != 1 {
+		return fmt.Errorf("%w: another activity has not ended", ErrInvalid)
+	}
+	if e.Opener != OpenedByResume {
+		return nil
+	}
+	return p.exec(`UPDATE session SET resume_seq = -1 WHERE id = $1`, p.session)
+}
+
+func (p projector) activityEnded(e ActivityEnded) error {
+	return p.mine(e.Activity, `DELETE FROM activity WHERE session_id = $1 AND id = $2`, p.session, e.Activity)
+}
+
+// turnStarted refuses a turn of a place that the session has left.
+func (p projector) turnStarted(e TurnStarted) error {
+	if e.Location != "" {
+		current, err := LoadSession(p.ctx, p.tx, p.session)
+		if err != nil {
+			return err
+		}
+		if current.Location.Directory != e.Location {
+			return fmt.Errorf("%w: from %s to %s", ErrMoved, e.Location, current.Location.Directory)
+		}
+	}
+	set := `turns = $1, steps = $2, turn_seq = $3`
+	if e.Attempt <= 1 {
+		set += `, retries = '[]'`
+	}
+	if err := p.activity(e.Activity, set, e.Turn, e.Step, p.seq); err != nil {
+		return err
+	}
+	return p.spend(Spent{Turns: 1})
+}
+
+func (p projector) retryScheduled(e RetryScheduled) error {
+	current, err := LoadActivity(p.ctx, p.tx, p.session)
+	if err != nil {
+		return err
+	}
+	retries, err := json.Marshal(append(current.Retries, Retry{Attempt: e.Attempt, At: e.At, Error: e.Error}))
+	if err != nil {
+		return err
+	}
+	return p.activity(e.Activity, `retries = $1, turn_seq = -1`, string(retries))
+}
+
+// spend adds to what the session, its ancestors and the day have spent.
+func (p projector) spend(s Spent) error {
+	scopes := []string{p.session, "day/" + time.UnixMilli(p.at).UTC().Format(time.DateOnly)}
+	ancestors, err := LoadAncestors(p.ctx, p.tx, p.session)
+	if err != nil {
+		return err
+	}
+	for _, scope := range append(scopes, ancestors...) {
+		if err := p.exec(`INSERT INTO spent (scope, input, output, reasoning, cache_read, cache_write, cost_nano, unpriced, turns)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (scope) DO UPDATE SET
+			input = spent.input + excluded.input, output = spent.output + excluded.output, reasoning = spent.reasoning + excluded.reasoning,
+			cache_read = spent.cache_read + excluded.cache_read, cache_write = spent.cache_write + excluded.cache_write,
+			cost_nano = spent.cost_nano + excluded.cost_nano, unpriced = spent.unpriced + excluded.unpriced, turns = spent.turns + excluded.turns`,
+			scope, s.Usage.Input, s.Usage.Output, s.Usage.Reasoning, s.Usage.CacheRead, s.Usage.CacheWrite, s.CostNano, s.Unpriced, s.Turns); err != nil {
+			return err
+		}
+	}
+	return nil
+}

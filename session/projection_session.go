@@ -1,0 +1,132 @@
+package session
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// onSession projects what concerns the session as a whole.
+func (p projector) onSession(payload Payload) (mine bool, err error) {
+	switch e := payload.(type) {
+	case Created:
+		return true, p.created(e)
+	case AgentSwitched:
+		if err := p.exec(`UPDATE session SET agent = $1 WHERE id = $2`, e.Agent, p.session); err != nil {
+			return true, err
+		}
+		return true, p.message(e.Message, MessageAgent, p.at, MessageBody{Agent: e.Agent})
+	case ModelSwitched:
+		if err := p.model(e.Model); err != nil {
+			return true, err
+		}
+		return true, p.message(e.Message, MessageModel, p.at, MessageBody{Model: &e.Model})
+	case RulesChanged:
+		return true, p.column("rules", e.Rules)
+	case BudgetsChanged:
+		return true, p.column("budgets", e.Budgets)
+	case Moved:
+		return true, p.moved(e)
+	case Synthetic:
+		return true, p.message(e.Message, MessageSynthetic, p.at, MessageBody{Text: e.Text, Description: e.Description, Ignored: e.Ignored})
+	case ShellStarted:
+		return true, p.message(e.Message, MessageShell, p.at, MessageBody{Call: e.Call, Command: e.Command})
+	case ShellEnded:
+		return true, p.shellEnded(e)
+	case TodosChanged:
+		return true, p.todos(e)
+	case CompactionStarted, CompactionFailed:
+		return true, nil // history; only the end moves the boundary
+	case CompactionEnded:
+		return true, p.compactionEnded(e)
+	}
+	return false, nil
+}
+
+func (p projector) created(e Created) error {
+	if p.seq != 0 {
+		return fmt.Errorf("%w: the session exists already", ErrInvalid)
+	}
+	location, err := json.Marshal(e.Location)
+	if err != nil {
+		return err
+	}
+	rules, err := jsonList(e.Rules)
+	if err != nil {
+		return err
+	}
+	budgets, err := jsonList(e.Budgets)
+	if err != nil {
+		return err
+	}
+	return p.exec(`INSERT INTO session (id, title, location, agent, model_provider, model, model_variant, created_ms, interrupt_seq,
+		parent_id, depth, rules, budgets) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, -1, $9, $10, $11, $12)`,
+		p.session, e.Title, string(location), e.Agent, e.Model.Provider, e.Model.Model, e.Model.Variant, p.at,
+		e.Parent, e.Depth, rules, budgets)
+}
+
+// jsonList is the JSON of a list, [] for none.
+func jsonList[T any](list []T) (string, error) {
+	if list == nil {
+		return "[]", nil
+	}
+	encoded, err := json.Marshal(list)
+	return string(encoded), err
+}
+
+func (p projector) column(name string, value any) error {
+	encoded, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	if string(encoded) == "null" {
+		encoded = []byte("[]")
+	}
+	return p.exec(`UPDATE session SET `+name+` = $1 WHERE id = $2`, string(encoded), p.session)
+}
+
+func (p projector) model(m ModelRef) error {
+	return p.exec(`UPDATE session SET model_provider = $1, model = $2, model_variant = $3 WHERE id = $4`,
+		m.Provider, m.Model, m.Variant, p.session)
+}
+
+// moved ends the context epoch; no message is added.
+func (p projector) moved(e Moved) error {
+	if err := p.column("location", e.Location); err != nil {
+		return err
+	}
+	return p.exec(`DELETE FROM epoch WHERE session_id = $1`, p.session)
+}
+
+// shellEnded completes the newest shell message of the call; a call that is not known
+// changes nothing.
+func (p projector) shellEnded(e ShellEnded) error {
+	var id string
+	err := p.tx.QueryRow(p.ctx, `SELECT message FROM shell WHERE session_id = $1 AND call = $2`, p.session, e.Call).Scan(&id)
+	if isNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return p.complete(id, func(body *MessageBody) { body.Output, body.Exit = e.Output, e.Exit })
+}
+
+func (p projector) todos(e TodosChanged) error {
+	body, err := jsonList(e.Todos)
+	if err != nil {
+		return err
+	}
+	return p.exec(`INSERT INTO todo (session_id, body) VALUES ($1, $2) ON CONFLICT (session_id) DO UPDATE SET body = excluded.body`,
+		p.session, body)
+}
+
+func (p projector) compactionEnded(e CompactionEnded) error {
+	if e.Boundary < 0 || e.Boundary >= p.seq {
+		return fmt.Errorf("%w: the boundary %d is no sequence before the compaction's own, %d", ErrInvalid, e.Boundary, p.seq)
+	}
+	if err := p.message(e.Message, MessageCompaction, p.at, MessageBody{Text: e.Summary, Reason: e.Reason,
+		Boundary: e.Boundary, Kept: e.Kept, Completed: p.at}); err != nil {
+		return err
+	}
+	return p.exec(`UPDATE session SET history_seq = $1, compaction_seq = $2 WHERE id = $3`, e.Boundary, p.seq, p.session)
+}

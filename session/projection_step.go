@@ -1,0 +1,216 @@
+package session
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// onStep projects a model's answer. What names an assistant message that does not
+// exist changes nothing and fails nothing.
+func (p projector) onStep(payload Payload) (mine bool, err error) { //nolint:cyclop // a table
+	switch e := payload.(type) {
+	case StepStarted:
+		return true, p.stepStarted(e)
+	case TextEnded:
+		return true, p.part(e.Message, "", MessagePart{Type: MessagePartText, ID: e.Part, Text: e.Text})
+	case ReasoningEnded:
+		return true, p.part(e.Message, "", MessagePart{Type: MessagePartReasoning, ID: e.Part, Text: e.Text, Metadata: e.Metadata})
+	case ToolInputEnded:
+		return true, p.part(e.Message, e.Call, MessagePart{Type: MessagePartTool, ID: e.Call,
+			Tool: &ToolPart{Name: e.Name, State: ToolStatePending, Input: raw("{}"), Raw: e.Text, Started: p.at}})
+	case ToolCalled:
+		return true, p.part(e.Message, e.Call, MessagePart{Type: MessagePartTool, ID: e.Call, Metadata: e.Metadata,
+			Tool: &ToolPart{Name: e.Name, State: ToolStateRunning, Input: e.Input, Hosted: e.Hosted, Started: p.at}})
+	case ToolSucceeded:
+		return true, p.settle(e.Message, e.Call, func(tool *ToolPart) {
+			tool.State, tool.Content, tool.Structured = ToolStateCompleted, e.Content, e.Structured
+			tool.Title, tool.Metadata, tool.Result, tool.Revision = e.Title, e.Metadata, e.Result, e.Revision
+			tool.Outputs, tool.Diagnostic = e.Outputs, e.Diagnostic
+		})
+	case ToolFailed:
+		return true, p.settle(e.Message, e.Call, func(tool *ToolPart) {
+			tool.State, tool.Error, tool.Revision = ToolStateFailed, &e.Error, e.Revision
+			tool.Metadata, tool.Result = e.Metadata, e.Result
+		})
+	case TaskStarted:
+		return true, p.taskStarted(e)
+	case TaskEnded:
+		return true, p.exec(`UPDATE task SET outcome = $1 WHERE session_id = $2 AND child_id = $3 AND prompt = $4`,
+			string(e.Outcome), p.session, e.Session, e.Prompt)
+	case StepEnded:
+		return true, p.stepEnded(e)
+	case StepFailed:
+		return true, p.stepFailed(e)
+	}
+	return false, nil
+}
+
+// stepStarted makes the assistant message; from here on the turn has an outcome, and
+// its retries are the message's.
+func (p projector) stepStarted(e StepStarted) error {
+	body := MessageBody{Agent: e.Agent, Model: &e.Model, Before: e.Snapshot}
+	activity, err := LoadActivity(p.ctx, p.tx, p.session)
+	switch {
+	case err == nil:
+		body.Retries = activity.Retries
+	case !isMissing(err):
+		return err
+	}
+	if err := p.message(e.Message, MessageAssistant, p.at, body); err != nil {
+		return err
+	}
+	return p.exec(`UPDATE activity SET turn_seq = -1, retries = '[]' WHERE session_id = $1`, p.session)
+}
+
+func (p projector) stepEnded(e StepEnded) error {
+	if err := p.complete(e.Message, func(body *MessageBody) {
+		body.Finish, body.Usage, body.Cost = e.Finish, e.Usage, e.Cost
+		body.After, body.Files = e.Snapshot, e.Files
+	}); err != nil {
+		return err
+	}
+	return p.spend(spentOf(e.Usage, e.Cost))
+}
+
+func (p projector) stepFailed(e StepFailed) error {
+	if err := p.complete(e.Message, func(body *MessageBody) {
+		body.Error, body.Usage, body.Cost = &e.Error, e.Usage, e.Cost
+	}); err != nil {
+		return err
+	}
+	return p.spend(spentOf(e.Usage, e.Cost))
+}
+
+// spentOf is what a step spent; unknown usage and cost are counted as such.
+func spentOf(usage *Usage, cost *int64) Spent {
+	var s Spent
+	if usage != nil {
+		s.Usage = *usage
+	}
+	if cost != nil {
+		s.CostNano = *cost
+	} else {
+		s.Unpriced = 1
+	}
+	return s
+}
+
+func (p projector) taskStarted(e TaskStarted) error {
+	encoded, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	if err := p.exec(`INSERT INTO task (session_id, child_id, prompt, body, outcome) VALUES ($1, $2, $3, $4, '')`,
+		p.session, e.Session, e.Prompt, string(encoded)); err != nil {
+		return err
+	}
+	return p.part(e.Message, "", MessagePart{Type: MessagePartSubtask, ID: e.Call, Subtask: &e})
+}
+
+// message adds a message whose id nothing else may have.
+func (p projector) message(id string, kind MessageType, created int64, body MessageBody) error {
+	if err := p.free(id); err != nil {
+		return err
+	}
+	return p.insertMessage(id, kind, created, body)
+}
+
+func (p projector) insertMessage(id string, kind MessageType, created int64, body MessageBody) error {
+	encoded, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	if err := p.exec(`INSERT INTO message (session_id, seq, id, type, created_ms, body) VALUES ($1, $2, $3, $4, $5, $6)`,
+		p.session, p.seq, id, string(kind), created, string(encoded)); err != nil {
+		return err
+	}
+	if kind != MessageShell {
+		return nil
+	}
+	return p.exec(`INSERT INTO shell (session_id, call, message) VALUES ($1, $2, $3)
+		ON CONFLICT (session_id, call) DO UPDATE SET message = excluded.message`, p.session, body.Call, id)
+}
+
+// messageSeq answers the sequence of a message of this session; ok is false when
+// there is none.
+func (p projector) messageSeq(id string) (seq int64, ok bool, err error) {
+	err = p.tx.QueryRow(p.ctx, `SELECT seq FROM message WHERE id = $1 AND session_id = $2`, id, p.session).Scan(&seq)
+	if isNotFound(err) {
+		return 0, false, nil
+	}
+	return seq, err == nil, err
+}
+
+func (p projector) part(message, call string, part MessagePart) error {
+	seq, ok, err := p.messageSeq(message)
+	if err != nil || !ok {
+		return err
+	}
+	encoded, err := json.Marshal(part)
+	if err != nil {
+		return err
+	}
+	var ordinal int64
+	if err := p.tx.QueryRow(p.ctx, `SELECT COALESCE(MAX(ordinal), -1) + 1 FROM part WHERE session_id = $1 AND message_seq = $2`,
+		p.session, seq).Scan(&ordinal); err != nil {
+		return err
+	}
+	return p.exec(`INSERT INTO part (session_id, message_seq, ordinal, tool_call, body) VALUES ($1, $2, $3, $4, $5)`,
+		p.session, seq, ordinal, call, string(encoded))
+}
+
+// settle closes the newest call of that id. A second settlement is refused: a call
+// has one.
+func (p projector) settle(message, call string, change func(*ToolPart)) error {
+	seq, ok, err := p.messageSeq(message)
+	if err != nil || !ok {
+		return err
+	}
+	var ordinal int64
+	var body string
+	err = p.tx.QueryRow(p.ctx, `SELECT ordinal, body FROM part WHERE session_id = $1 AND message_seq = $2 AND tool_call = $3
+		ORDER BY ordinal DESC LIMIT 1`, p.session, seq, call).Scan(&ordinal, &body)
+	if isNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var part MessagePart
+	if err := json.Unmarshal([]byte(body), &part); err != nil {
+		return fmt.Errorf("decode part: %w", err)
+	}
+	if !part.Tool.Unsettled() {
+		return fmt.Errorf("%w: call %s is settled already", ErrInvalid, call)
+	}
+	part.Tool.Settled = p.at
+	change(part.Tool)
+	encoded, err := json.Marshal(part)
+	if err != nil {
+		return err
+	}
+	return p.exec(`UPDATE part SET body = $1 WHERE session_id = $2 AND message_seq = $3 AND ordinal = $4`,
+		string(encoded), p.session, seq, ordinal)
+}
+
+func (p projector) complete(message string, change func(*MessageBody)) error {
+	seq, ok, err := p.messageSeq(message)
+	if err != nil || !ok {
+		return err
+	}
+	var encoded string
+	if err := p.tx.QueryRow(p.ctx, `SELECT body FROM message WHERE session_id = $1 AND seq = $2`, p.session, seq).Scan(&encoded); err != nil {
+		return err
+	}
+	var body MessageBody
+	if err := json.Unmarshal([]byte(encoded), &body); err != nil {
+		return fmt.Errorf("decode message: %w", err)
+	}
+	body.Completed = p.at
+	change(&body)
+	next, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	return p.exec(`UPDATE message SET body = $1 WHERE session_id = $2 AND seq = $3`, string(next), p.session, seq)
+}

@@ -1,0 +1,110 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/plinthhost/plinth/store"
+)
+
+// Session is one row of the sessions.
+type Session struct {
+	ID       string   `json:"id"`
+	Title    string   `json:"title"`
+	Location Location `json:"location"`
+	Agent    string   `json:"agent"`
+	Model    ModelRef `json:"model"`
+	Created  int64    `json:"created"` // milliseconds since 1970 UTC
+	// Parent is the session whose call made this one, or empty; Depth counts the
+	// ancestors.
+	Parent  string   `json:"parent,omitempty"`
+	Depth   int      `json:"depth,omitempty"`
+	Rules   []Rule   `json:"rules,omitempty"`
+	Budgets []Budget `json:"budgets,omitempty"`
+	// Interrupt is the sequence of the last interrupt, -1 when there was none.
+	Interrupt int64 `json:"-"`
+	// Resume is the sequence of a resume that nothing has served yet, or -1.
+	Resume int64 `json:"-"`
+	// History is the sequence of the last message that a compaction folded, and
+	// Compaction that of its own message; -1 when there was none.
+	History    int64 `json:"-"`
+	Compaction int64 `json:"-"`
+}
+
+// LoadSession reads one session; ErrNotFound when there is none.
+func LoadSession(ctx context.Context, tx store.Tx, id string) (Session, error) {
+	s := Session{ID: id}
+	var location, rules, budgets string
+	err := tx.QueryRow(ctx, `SELECT title, location, agent, model_provider, model, model_variant, created_ms, interrupt_seq,
+		parent_id, depth, rules, budgets, resume_seq, history_seq, compaction_seq FROM session WHERE id = $1`, id).
+		Scan(&s.Title, &location, &s.Agent, &s.Model.Provider, &s.Model.Model, &s.Model.Variant, &s.Created, &s.Interrupt,
+			&s.Parent, &s.Depth, &rules, &budgets, &s.Resume, &s.History, &s.Compaction)
+	if isNotFound(err) {
+		return Session{}, fmt.Errorf("session %s: %w", clip(id), ErrNotFound)
+	}
+	if err != nil {
+		return Session{}, err
+	}
+	for _, column := range []struct {
+		name, text string
+		into       any
+	}{{"location", location, &s.Location}, {"rules", rules, &s.Rules}, {"budgets", budgets, &s.Budgets}} {
+		if column.text == "[]" {
+			continue
+		}
+		if err := json.Unmarshal([]byte(column.text), column.into); err != nil {
+			return Session{}, fmt.Errorf("session %s: decode %s: %w", id, column.name, err)
+		}
+	}
+	return s, nil
+}
+
+// LoadAncestors lists the session's parent, its parent and so on.
+func LoadAncestors(ctx context.Context, tx store.Tx, id string) ([]string, error) {
+	var ancestors []string
+	for {
+		var parent string
+		err := tx.QueryRow(ctx, `SELECT parent_id FROM session WHERE id = $1`, id).Scan(&parent)
+		if isNotFound(err) || err == nil && parent == "" {
+			return ancestors, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		ancestors = append(ancestors, parent)
+		id = parent
+	}
+}
+
+// LoadChildren lists the sessions that calls of this one made, in no order.
+func LoadChildren(ctx context.Context, tx store.Tx, id string) ([]string, error) {
+	rows, err := tx.Query(ctx, `SELECT id FROM session WHERE parent_id = $1 AND parent_id <> ''`, id)
+	return collect(rows, err, scanText)
+}
+
+// LoadWoken lists the sessions with pending input, or a resume, that asks for
+// execution and is newer than the session's last interrupt, each once.
+func LoadWoken(ctx context.Context, tx store.Tx) ([]string, error) {
+	rows, err := tx.Query(ctx, `SELECT session_id FROM input JOIN session ON session.id = input.session_id
+		WHERE input.promoted_seq IS NULL AND input.cancelled_seq IS NULL AND input.wake_seq > session.interrupt_seq
+		UNION SELECT id FROM session WHERE resume_seq >= 0`)
+	return collect(rows, err, scanText)
+}
+
+// LoadTodos reads the session's list; nil for none.
+func LoadTodos(ctx context.Context, tx store.Tx, id string) ([]Todo, error) {
+	var body string
+	err := tx.QueryRow(ctx, `SELECT body FROM todo WHERE session_id = $1`, id).Scan(&body)
+	if isNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var todos []Todo
+	if err := json.Unmarshal([]byte(body), &todos); err != nil {
+		return nil, fmt.Errorf("session %s: decode the list: %w", id, err)
+	}
+	return todos, nil
+}
