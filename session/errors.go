@@ -84,8 +84,13 @@ func (f *Failure) Error() string { return f.Message }
 const (
 	FailureContextBlocked   = "context_blocked"
 	FailureModelUnavailable = "model_unavailable"
+	FailureAgentUnavailable = "agent_unavailable"
 	FailureTransform        = "transform"
 	FailureMaxTurns         = "max_turns"
+	FailureBudget           = "budget"
+	FailureFormat           = "structured_output"
+	FailureRecovery         = "recovery"
+	FailureUndecodable      = "undecodable"
 	FailureInterrupted      = "interrupted"
 	FailureShutdown         = "shutdown"
 	FailureDeclined         = "declined"

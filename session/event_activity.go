@@ -22,16 +22,28 @@ const (
 	OpenedByResume Opener = "resume"
 )
 
-// ActivitySuspended: a shutdown parked the activity; the next host goes on with it
-// by itself.
+// ActivitySuspended: nobody works on the activity now, and it has not ended.
 type ActivitySuspended struct {
-	Activity string `json:"activity"`
+	Activity string        `json:"activity"`
+	Reason   SuspendReason `json:"reason"`
 }
 
-// ActivityRecovered: a host goes on with an activity that another one left.
+// SuspendReason is why an activity is suspended, and so what makes it go on.
+type SuspendReason string
+
+// The reasons. After a shutdown or a crash it goes on by itself; the others wait for a
+// person: for the answer to what a call asked, or for the decision to go on at all.
+const (
+	SuspendedByShutdown SuspendReason = "shutdown"
+	SuspendedByCrash    SuspendReason = "crash"
+	SuspendedByAsk      SuspendReason = "ask"
+	SuspendedByDoubt    SuspendReason = "doubt"
+)
+
+// ActivityRecovered: a suspended activity goes on.
 type ActivityRecovered struct {
 	Activity string `json:"activity"`
-	// Attempt counts the recoveries after a crash, from 1; 0 after a shutdown.
+	// Attempt counts the crashes that it has survived.
 	Attempt int `json:"attempt,omitempty"`
 }
 

@@ -46,6 +46,8 @@ type ToolCalled struct {
 	Metadata json.RawMessage `json:"metadata,omitempty"`
 	// Hosted: the provider runs it, not this host.
 	Hosted bool `json:"hosted,omitempty"`
+	// Revision is of the tool that was offered; the call belongs to it.
+	Revision string `json:"revision,omitempty"`
 }
 
 // ToolSucceeded settles a call.

@@ -16,9 +16,9 @@ func (p projector) onActivity(payload Payload) (mine bool, err error) {
 	case ActivityStarted:
 		return true, p.activityStarted(e)
 	case ActivitySuspended:
-		return true, p.activity(e.Activity, `state = 'suspended'`)
+		return true, p.activitySuspended(e)
 	case ActivityRecovered:
-		return true, p.activity(e.Activity, `state = 'running', turn_seq = -1, retries = '[]', attempts = attempts + $1`, min(e.Attempt, 1))
+		return true, p.activity(e.Activity, `state = 'running', reason = '', turn_seq = -1, retries = '[]'`)
 	case ActivityEnded:
 		return true, p.activityEnded(e)
 	case TurnStarted:
@@ -50,8 +50,8 @@ func (p projector) resumeRequested() error {
 }
 
 func (p projector) activityStarted(e ActivityStarted) error {
-	affected, err := p.tx.Exec(p.ctx, `INSERT INTO activity (session_id, id, opener, started_seq, state, turns, steps, attempts, turn_seq, retries)
-		VALUES ($1, $2, $3, $4, 'running', 0, 0, 0, -1, '[]') ON CONFLICT DO NOTHING`, p.session, e.Activity, string(e.Opener), p.seq)
+	affected, err := p.tx.Exec(p.ctx, `INSERT INTO activity (session_id, id, opener, started_seq, state, reason, turns, steps, attempts, turn_seq, retries)
+		VALUES ($1, $2, $3, $4, 'running', '', 0, 0, 0, -1, '[]') ON CONFLICT DO NOTHING`, p.session, e.Activity, string(e.Opener), p.seq)
 	if err != nil {
 		return err
 	}
@@ -62,6 +62,15 @@ func (p projector) activityStarted(e ActivityStarted) error {
 		return nil
 	}
 	return p.exec(`UPDATE session SET resume_seq = -1 WHERE id = $1`, p.session)
+}
+
+// activitySuspended counts the crash before anything is tried again.
+func (p projector) activitySuspended(e ActivitySuspended) error {
+	crashes := 0
+	if e.Reason == SuspendedByCrash || e.Reason == SuspendedByDoubt {
+		crashes = 1
+	}
+	return p.activity(e.Activity, `state = 'suspended', reason = $1, attempts = attempts + $2`, string(e.Reason), crashes)
 }
 
 func (p projector) activityEnded(e ActivityEnded) error {

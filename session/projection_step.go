@@ -20,16 +20,16 @@ func (p projector) onStep(payload Payload) (mine bool, err error) { //nolint:cyc
 			Tool: &ToolPart{Name: e.Name, State: ToolStatePending, Input: raw("{}"), Raw: e.Text, Started: p.at}})
 	case ToolCalled:
 		return true, p.part(e.Message, e.Call, MessagePart{Type: MessagePartTool, ID: e.Call, Metadata: e.Metadata,
-			Tool: &ToolPart{Name: e.Name, State: ToolStateRunning, Input: e.Input, Hosted: e.Hosted, Started: p.at}})
+			Tool: &ToolPart{Name: e.Name, State: ToolStateRunning, Input: e.Input, Hosted: e.Hosted, Revision: e.Revision, Started: p.at}})
 	case ToolSucceeded:
-		return true, p.settle(e.Message, e.Call, func(tool *ToolPart) {
+		return true, p.settle(e.Message, e.Call, e.Revision, func(tool *ToolPart) {
 			tool.State, tool.Content, tool.Structured = ToolStateCompleted, e.Content, e.Structured
-			tool.Title, tool.Metadata, tool.Result, tool.Revision = e.Title, e.Metadata, e.Result, e.Revision
+			tool.Title, tool.Metadata, tool.Result = e.Title, e.Metadata, e.Result
 			tool.Outputs, tool.Diagnostic = e.Outputs, e.Diagnostic
 		})
 	case ToolFailed:
-		return true, p.settle(e.Message, e.Call, func(tool *ToolPart) {
-			tool.State, tool.Error, tool.Revision = ToolStateFailed, &e.Error, e.Revision
+		return true, p.settle(e.Message, e.Call, e.Revision, func(tool *ToolPart) {
+			tool.State, tool.Error = ToolStateFailed, &e.Error
 			tool.Metadata, tool.Result = e.Metadata, e.Result
 		})
 	case TaskStarted:
@@ -161,7 +161,7 @@ func (p projector) part(message, call string, part MessagePart) error {
 
 // settle closes the newest call of that id. A second settlement is refused: a call
 // has one.
-func (p projector) settle(message, call string, change func(*ToolPart)) error {
+func (p projector) settle(message, call, revision string, change func(*ToolPart)) error {
 	seq, ok, err := p.messageSeq(message)
 	if err != nil || !ok {
 		return err
@@ -185,6 +185,9 @@ func (p projector) settle(message, call string, change func(*ToolPart)) error {
 	}
 	part.Tool.Settled = p.at
 	change(part.Tool)
+	if revision != "" {
+		part.Tool.Revision = revision
+	}
 	encoded, err := json.Marshal(part)
 	if err != nil {
 		return err

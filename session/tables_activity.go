@@ -13,12 +13,14 @@ type Activity struct {
 	ID     string        `json:"id"`
 	Opener Opener        `json:"opener"`
 	State  ActivityState `json:"state"`
+	// Reason is why it is suspended, else empty.
+	Reason SuspendReason `json:"reason,omitempty"`
 	// Started is the sequence of its start.
 	Started int64 `json:"started_seq"`
 	// Turns are the provider turns so far, Steps those since the last promotion.
 	Turns int `json:"turns"`
 	Steps int `json:"steps"`
-	// Attempts counts the recoveries after a crash.
+	// Attempts counts the crashes it has survived.
 	Attempts int `json:"attempts"`
 	// Turn is the sequence of the turn that was dispatched and has no output yet, or -1.
 	Turn    int64   `json:"turn_seq"`
@@ -38,9 +40,9 @@ const (
 func LoadActivity(ctx context.Context, tx store.Tx, session string) (Activity, error) {
 	var a Activity
 	var retries string
-	err := tx.QueryRow(ctx, `SELECT id, opener, state, started_seq, turns, steps, attempts, turn_seq, retries
+	err := tx.QueryRow(ctx, `SELECT id, opener, state, reason, started_seq, turns, steps, attempts, turn_seq, retries
 		FROM activity WHERE session_id = $1`, session).
-		Scan(&a.ID, &a.Opener, &a.State, &a.Started, &a.Turns, &a.Steps, &a.Attempts, &a.Turn, &retries)
+		Scan(&a.ID, &a.Opener, &a.State, &a.Reason, &a.Started, &a.Turns, &a.Steps, &a.Attempts, &a.Turn, &retries)
 	if isNotFound(err) {
 		return Activity{}, fmt.Errorf("activity of %s: %w", session, ErrNotFound)
 	}

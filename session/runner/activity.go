@@ -29,79 +29,143 @@ func promotionOf(pending []session.Input) promotion {
 }
 
 // errDeclined is the cause of a turn that a person's refusal ends.
-var errDeclined = errors.New("a permission was declined")
+var errDeclined = errors.New("a person declined")
+
+// activity is what one activity is about to do and has done.
+type activity struct {
+	id      string
+	opener  session.Opener
+	promote promotion
+	started bool // its start is recorded
+	turns   int  // provider turns so far
+	steps   int  // of them since the last promotion
+	// reminders is how often the model was reminded of a structured answer.
+	reminders int
+	// allowed are the budgets that a person has let it exceed.
+	allowed map[string]bool
+}
+
+func newActivity(d *drain, opener session.Opener, promote promotion) *activity {
+	return &activity{id: d.Encoder.IDs.New(session.PrefixActivity), opener: opener, promote: promote, allowed: map[string]bool{}}
+}
+
+// continued is an activity that another drain began.
+func continued(a session.Activity) *activity {
+	return &activity{id: a.ID, opener: a.Opener, promote: promoteSteers, started: true, turns: a.Turns, steps: a.Steps,
+		allowed: map[string]bool{}}
+}
 
 // activity runs provider turns until nothing asks for another.
-func (d *drain) activity(ctx context.Context, opener session.Opener, promote promotion) error {
-	id := d.Encoder.IDs.New(session.PrefixActivity)
-	for number := 1; ; number++ {
-		t, err := d.boundary(ctx, id, opener, number, promote)
-		if err != nil {
-			return d.abandon(ctx, id, number, err)
+func (d *drain) activity(ctx context.Context, a *activity) error {
+	for {
+		if d.parked() && a.started {
+			return d.suspend(ctx, a, session.SuspendedByShutdown)
 		}
-		again, err := d.take(ctx, id, number, t)
+		t, err := d.boundary(ctx, a)
+		if err != nil {
+			return d.abandon(ctx, a, err)
+		}
+		a.turns++
+		again, err := d.take(ctx, a, t)
 		if !again {
 			return err
 		}
-		promote = promoteSteers
+		a.promote = promoteSteers
 	}
 }
 
-// take runs one turn to its recorded end and says whether another follows.
-func (d *drain) take(ctx context.Context, id string, number int, t *turn) (again bool, err error) {
-	defer t.endLive()
-	result := t.run(ctx)
-	t.pin.Release()
-	if result.err != nil {
-		return false, result.err
+// suspend leaves the activity to the next host, or to the answer that it waits for.
+func (d *drain) suspend(ctx context.Context, a *activity, reason session.SuspendReason) error {
+	if err := d.append(ctx, session.ActivitySuspended{Activity: a.id, Reason: reason}); err != nil {
+		return err
 	}
-	again, ended, err := d.next(ctx, id, number, result)
+	return session.ErrShutdown
+}
+
+// take runs one turn to its recorded end and says whether another follows.
+func (d *drain) take(ctx context.Context, a *activity, t *turn) (again bool, err error) {
+	defer t.release()
+	result, err := t.attempts(ctx, a)
 	if err != nil {
 		return false, err
 	}
-	if err := d.append(ctx, append(result.closing, ended...)...); err != nil {
+	return d.conclude(ctx, a, t, result)
+}
+
+// conclude records a turn's end together with what follows from it for the activity.
+func (d *drain) conclude(ctx context.Context, a *activity, t *turn, result *turnResult) (again bool, err error) {
+	if result.err != nil {
+		return false, result.err
+	}
+	if result.parked != "" {
+		suspended := session.ActivitySuspended{Activity: a.id, Reason: result.parked}
+		if err := d.append(ctx, append(result.closing, suspended)...); err != nil {
+			return false, err
+		}
+		return false, session.ErrShutdown
+	}
+	again, following, err := d.next(ctx, a, t, result)
+	if err != nil {
+		return false, err
+	}
+	if err := d.append(ctx, append(result.closing, following...)...); err != nil {
 		return false, err
 	}
 	return again, result.stop()
 }
 
-// next decides whether the activity goes on after a turn, and with which event it
-// ends if not.
-func (d *drain) next(ctx context.Context, id string, number int, result *turnResult) (again bool, ended []session.Payload, err error) {
-	if result.failure != nil {
-		return false, []session.Payload{session.ActivityEnded{Activity: id, Outcome: result.outcome, Error: result.failure}}, nil
+// next decides whether the activity goes on after a turn, and what is recorded with
+// the turn's end.
+func (d *drain) next(ctx context.Context, a *activity, t *turn, result *turnResult) (again bool, following []session.Payload, err error) {
+	ended := func() (bool, []session.Payload, error) {
+		return false, append(following, session.ActivityEnded{Activity: a.id, Outcome: result.outcome, Error: result.failure}), nil
 	}
-	if result.again && d.config.MaxTurns > 0 && number >= d.config.MaxTurns {
-		result.outcome = session.Failed
-		result.failure = &session.Failure{Code: session.FailureMaxTurns, Message: fmt.Sprintf(
-			"The activity took %d provider turns and asks for more; raise runner.max_turns, or resume to go on", d.config.MaxTurns)}
-		return false, []session.Payload{session.ActivityEnded{Activity: id, Outcome: session.Failed, Error: result.failure}}, nil
+	if result.failure != nil {
+		return ended()
 	}
 	again = result.again
-	if !again && (d.config.MaxTurns == 0 || number < d.config.MaxTurns) {
-		_, pending, err := d.state(context.WithoutCancel(ctx))
+	if reminder, missing := t.missingFormat(a); missing && !again {
+		if a.reminders > d.config.FormatRetries {
+			result.outcome, result.failure = session.Failed, &session.Failure{Code: session.FailureFormat, Message: fmt.Sprintf(
+				"The model did not give the structured answer that the prompt asks for, although it was reminded %d times; "+
+					"ask again, choose another model, or simplify prompt.format", d.config.FormatRetries)}
+			return ended()
+		}
+		following, again = append(following, reminder), true
+	}
+	if again && d.config.MaxTurns > 0 && a.turns >= d.config.MaxTurns {
+		result.outcome, result.failure = session.Failed, &session.Failure{Code: session.FailureMaxTurns, Message: fmt.Sprintf(
+			"The activity took %d provider turns and asks for more; raise runner.max_turns, or resume to go on", d.config.MaxTurns)}
+		return ended()
+	}
+	if !again && (d.config.MaxTurns == 0 || a.turns < d.config.MaxTurns) {
+		s, err := d.state(context.WithoutCancel(ctx))
 		if err != nil {
 			return false, nil, err
 		}
-		again = promotionOf(pending) == promoteSteers
+		again = promotionOf(s.pending) == promoteSteers
 	}
 	if again {
-		return true, nil, nil
+		return true, following, nil
 	}
-	return false, []session.Payload{session.ActivityEnded{Activity: id, Outcome: session.Completed}}, nil
+	result.outcome = session.Completed
+	return ended()
 }
 
 // abandon ends an activity whose next boundary could not be reached. The first
 // boundary records its own failures, because nothing stands before it.
-func (d *drain) abandon(ctx context.Context, id string, number int, err error) error {
+func (d *drain) abandon(ctx context.Context, a *activity, err error) error {
 	if recorded, ok := errors.AsType[*recordedError](err); ok {
 		return recorded.err
 	}
-	if number == 1 {
+	if !a.started {
 		return err
 	}
+	if errors.Is(context.Cause(ctx), session.ErrShutdown) || errors.Is(err, session.ErrShutdown) {
+		return d.suspend(ctx, a, session.SuspendedByShutdown)
+	}
 	failure, outcome := failureOf(ctx, err)
-	if appendErr := d.append(ctx, session.ActivityEnded{Activity: id, Outcome: outcome, Error: failure}); appendErr != nil {
+	if appendErr := d.append(ctx, session.ActivityEnded{Activity: a.id, Outcome: outcome, Error: failure}); appendErr != nil {
 		return errors.Join(err, appendErr)
 	}
 	return err
@@ -117,11 +181,11 @@ func (e *recordedError) Unwrap() error { return e.err }
 func failureOf(ctx context.Context, err error) (*session.Failure, session.Outcome) {
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, session.ErrShutdown):
-		return &session.Failure{Code: session.FailureShutdown, Message: "The host was shut down; resume to go on"}, session.Interrupted
+		return &session.Failure{Code: session.FailureShutdown, Message: "The host was shut down; the next one goes on"}, session.Interrupted
 	case cause != nil:
 		return &session.Failure{Code: session.FailureInterrupted, Message: "Provider turn interrupted"}, session.Interrupted
 	case errors.Is(err, errDeclined):
-		return &session.Failure{Code: session.FailureDeclined, Message: "A permission was declined"}, session.Halted
+		return &session.Failure{Code: session.FailureDeclined, Message: "A person declined; prompt or resume to go on"}, session.Halted
 	}
 	if failure, ok := errors.AsType[*session.Failure](err); ok {
 		return failure, session.Failed
@@ -129,5 +193,14 @@ func failureOf(ctx context.Context, err error) (*session.Failure, session.Outcom
 	if provider, ok := errors.AsType[*session.ProviderError](err); ok {
 		return &session.Failure{Code: provider.Class, Message: provider.Message, Status: provider.Status, Retryable: provider.Retryable}, session.Failed
 	}
+	if undecodable(err) {
+		return &session.Failure{Code: session.FailureUndecodable, Message: err.Error()}, session.Failed
+	}
 	return &session.Failure{Code: session.FailureInternal, Message: "The host failed: " + err.Error()}, session.Failed
+}
+
+func undecodable(err error) bool {
+	_, message := errors.AsType[*session.MessageDecodeError](err)
+	_, snapshot := errors.AsType[*session.SnapshotDecodeError](err)
+	return message || snapshot
 }

@@ -15,6 +15,9 @@ import (
 	"github.com/plinthhost/plinth/store"
 )
 
+// maxSeq stands for the sequence of what is not appended yet: after everything.
+const maxSeq = math.MaxInt64
+
 // window is a session as one consistent read sees it. What is admitted later
 // waits for the next boundary.
 type window struct {
@@ -26,19 +29,23 @@ type window struct {
 
 // boundary reaches the safe point before a provider request: it samples the
 // context, promotes what is eligible, and records both with the turn's start in
-// one append. Nothing is promoted while the first context is unavailable.
-func (d *drain) boundary(ctx context.Context, activity string, opener session.Opener, number int, promote promotion) (*turn, error) {
-	w, err := d.window(ctx)
-	if err != nil {
-		return nil, err
+// one append. Nothing is promoted while the first context is unavailable. A session
+// that moves meanwhile is read again.
+func (d *drain) boundary(ctx context.Context, a *activity) (*turn, error) {
+	for {
+		w, err := d.window(ctx)
+		if err != nil {
+			return nil, err
+		}
+		t := &turn{drain: d, activity: a, pin: d.Registries.Pin(w.session.Location.Directory)}
+		if err = t.prepare(ctx, w); err == nil {
+			return t, nil
+		}
+		t.pin.Release()
+		if !errors.Is(err, session.ErrMoved) || context.Cause(ctx) != nil {
+			return nil, err
+		}
 	}
-	pin := d.Registries.Pin(w.session.Location.Directory)
-	t, err := d.prepare(ctx, w, pin, activity, opener, number, promote)
-	if err != nil {
-		pin.Release()
-		return nil, err
-	}
-	return t, nil
 }
 
 func (d *drain) window(ctx context.Context) (w window, err error) {
@@ -49,14 +56,15 @@ func (d *drain) window(ctx context.Context) (w window, err error) {
 		if w.pending, err = session.LoadPending(ctx, tx, d.session); err != nil {
 			return err
 		}
+		baseline := int64(-1)
 		running, err := session.LoadEpoch(ctx, tx, d.session)
 		switch {
 		case err == nil:
-			w.epoch = &running
+			w.epoch, baseline = &running, running.Seq
 		case !errors.Is(err, session.ErrNotFound):
 			return err
 		}
-		w.history, err = session.LoadMessages(ctx, tx, d.session, -1, math.MaxInt32)
+		w.history, err = session.LoadHistory(ctx, tx, w.session, baseline)
 		return err
 	})
 	if err != nil {
@@ -65,74 +73,106 @@ func (d *drain) window(ctx context.Context) (w window, err error) {
 	return w, nil
 }
 
-func (d *drain) prepare(ctx context.Context, w window, pin *registry.Pin, activity string, opener session.Opener,
-	number int, promote promotion) (*turn, error) {
+// prepare makes the request and records the boundary.
+func (t *turn) prepare(ctx context.Context, w window) error {
+	a := t.activity
 	var payloads []session.Payload
-	if number == 1 {
-		payloads = append(payloads, session.ActivityStarted{Activity: activity, Opener: opener})
+	if !a.started {
+		payloads = append(payloads, session.ActivityStarted{Activity: a.id, Opener: a.opener})
 	}
 	fail := func(err error) error {
-		failure, outcome := failureOf(ctx, err)
-		ended := session.ActivityEnded{Activity: activity, Outcome: outcome, Error: failure}
-		if err := d.append(ctx, append(payloads, ended)...); err != nil {
+		if cause := context.Cause(ctx); cause != nil || errors.Is(err, session.ErrShutdown) {
 			return err
 		}
-		return &recordedError{err: err}
+		failure, outcome := failureOf(ctx, err)
+		ended := session.ActivityEnded{Activity: a.id, Outcome: outcome, Error: failure}
+		if err := t.append(ctx, append(payloads, ended)...); err != nil {
+			return err
+		}
+		return &recordedError{err: failure}
 	}
-	tools := d.tools(pin)
-	observed := d.observe(ctx, w, pin)
+	// The prompts decide on agent and model, so they come before what depends on those.
+	promoted := eligible(w.pending, a.promote)
+	w.promote(promoted)
+	step := a.steps + 1
+	if len(promoted) > 0 {
+		step = 1
+	}
+	if err := t.spendable(ctx, w.session); err != nil {
+		return fail(err)
+	}
+	unusable := t.choose(ctx, w, step)
+	facts, err := t.context(ctx, &w, promoted)
+	if err != nil {
+		return fail(err)
+	}
+	payloads = append(payloads, facts...)
+	if unusable != nil {
+		return fail(unusable)
+	}
+	t.lower(w)
+	if err := t.transformRequest(ctx); err != nil {
+		return fail(err)
+	}
+	digest, err := digestOf(t.request)
+	if err != nil {
+		return fail(err)
+	}
+	t.beginning = session.TurnStarted{Activity: a.id, Turn: a.turns + 1, Step: step, Attempt: 1, Location: w.session.Location.Directory,
+		Epoch: w.began(), Agent: t.agent.Name, Model: w.session.Model, Pins: pins(t.pin), Digest: digest}
+	payloads = append(payloads, t.beginning)
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	t.capture(ctx)
+	if err := t.append(ctx, payloads...); err != nil {
+		return err
+	}
+	a.started, a.steps = true, step
+	return nil
+}
+
+// context samples the sources and answers what is recorded of them and of the
+// prompts: an epoch begins before the first promotion, an update follows it.
+func (t *turn) context(ctx context.Context, w *window, promoted []session.Input) ([]session.Payload, error) {
+	observed := t.observe(ctx, *w)
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
 	render := func(parts []session.TextPart) ([]session.TextPart, error) {
-		return d.transformSystem(ctx, pin, parts, definitions(tools))
+		return t.transformSystem(ctx, parts)
 	}
-	if w.epoch == nil {
+	var payloads []session.Payload
+	fresh := w.epoch == nil
+	if fresh {
 		initialized, err := epoch.Initialize(observed, render)
 		if err != nil {
-			return nil, fail(contextFailure(err))
+			return nil, contextFailure(err)
 		}
 		payloads = append(payloads, initialized)
+		w.epoch = &session.Epoch{Baseline: initialized.Baseline, Snapshot: initialized.Snapshot, Seq: maxSeq}
 	}
-	for _, input := range eligible(w.pending, promote) {
-		payloads = append(payloads, session.PromptPromoted{Message: input.ID, Prompt: input.Prompt, Created: input.Created})
+	for _, input := range promoted {
+		payloads = append(payloads, session.PromptPromoted{Message: input.ID, Prompt: input.Prompt, Created: input.Created, Synthetic: input.Synthetic})
 	}
-	if w.epoch != nil {
-		change, err := epoch.Reconcile(*w.epoch, observed, render)
-		if err != nil {
-			return nil, fail(contextFailure(err))
-		}
-		if updated, ok := change.(session.ContextUpdated); ok {
-			updated.Message = d.Encoder.IDs.New(session.PrefixMessage)
-			change = updated
-		}
-		if change != nil {
-			payloads = append(payloads, change)
-		}
+	if fresh {
+		return payloads, nil
 	}
-	w.advance(payloads)
-	provider, ok := registry.Lookup(pin, d.Kinds.Providers, w.session.Model.Provider)
-	if !ok {
-		return nil, fail(&session.Failure{Code: session.FailureModelUnavailable, Message: fmt.Sprintf(
-			"There is no provider %q; configure [providers.%s] or choose another model", w.session.Model.Provider, w.session.Model.Provider)})
-	}
-	request := lower(w, definitions(tools))
-	if err := d.transformRequest(ctx, pin, &request); err != nil {
-		return nil, fail(err)
-	}
-	digest, err := digestOf(request)
+	change, err := epoch.Reconcile(*w.epoch, observed, render)
 	if err != nil {
-		return nil, fail(err)
+		return nil, contextFailure(err)
 	}
-	payloads = append(payloads, session.TurnStarted{Activity: activity, Turn: number, Step: number, Attempt: 1, Location: w.session.Location.Directory, Agent: w.session.Agent, Model: w.session.Model,
-		Pins: pins(pin), Digest: digest})
-	if err := context.Cause(ctx); err != nil {
-		return nil, err
+	switch e := change.(type) {
+	case session.ContextReplaced:
+		w.epoch = &session.Epoch{Baseline: e.Baseline, Snapshot: e.Snapshot, Seq: maxSeq}
+		payloads = append(payloads, e)
+	case session.ContextUpdated:
+		e.Message = t.Encoder.IDs.New(session.PrefixMessage)
+		w.history = append(w.history, session.Message{ID: e.Message, Seq: maxSeq, Type: session.MessageSystem,
+			MessageBody: session.MessageBody{Text: e.Text}})
+		payloads = append(payloads, e)
 	}
-	if err := d.append(ctx, payloads...); err != nil {
-		return nil, err
-	}
-	return newTurn(d, w.session, pin, provider.Value, request, tools), nil
+	return payloads, nil
 }
 
 func contextFailure(err error) error {
@@ -143,8 +183,8 @@ func contextFailure(err error) error {
 }
 
 // observe samples the contributed sources, each once.
-func (d *drain) observe(ctx context.Context, w window, pin *registry.Pin) []epoch.Observed {
-	observation := session.Observation{Session: d.session, Agent: w.session.Agent, Location: w.session.Location, Now: d.Encoder.Clock.Now()}
+func (t *turn) observe(ctx context.Context, w window) []epoch.Observed {
+	observation := session.Observation{Session: t.session, Agent: t.agent.Name, Location: w.session.Location, Now: t.Encoder.Clock.Now()}
 	if w.epoch != nil {
 		observation.Previous = make(map[string]json.RawMessage, len(w.epoch.Snapshot))
 		for key, admitted := range w.epoch.Snapshot {
@@ -152,10 +192,10 @@ func (d *drain) observe(ctx context.Context, w window, pin *registry.Pin) []epoc
 		}
 	}
 	var sources []epoch.Source
-	for _, entry := range registry.All(pin, d.Kinds.Contexts) {
+	for _, entry := range registry.All(t.pin, t.Kinds.Contexts) {
 		sources = append(sources, epoch.Source{Name: entry.Name, Required: entry.Builtin, Revision: entry.Revision, Source: entry.Value})
 	}
-	return epoch.Observe(ctx, sources, observation, d.config.ContextTimeout, d.Logger)
+	return epoch.Observe(ctx, sources, observation, t.config.ContextTimeout, t.Logger)
 }
 
 // eligible answers the prompts a boundary promotes, in order: at most one queued
@@ -176,30 +216,34 @@ func eligible(pending []session.Input, promote promotion) []session.Input {
 	return append(queued, steers...)
 }
 
-// advance applies what is about to be appended, so that the request is the one a
-// read after the append would give.
-func (w *window) advance(payloads []session.Payload) {
-	for _, payload := range payloads {
-		switch e := payload.(type) {
-		case session.ContextInitialized:
-			w.epoch = &session.Epoch{Baseline: e.Baseline, Snapshot: e.Snapshot, Seq: maxSeq}
-		case session.ContextReplaced:
-			w.epoch = &session.Epoch{Baseline: e.Baseline, Snapshot: e.Snapshot, Seq: maxSeq}
-		case session.PromptPromoted:
-			prompt := e.Prompt
-			w.history = append(w.history, session.Message{ID: e.Message, Seq: maxSeq, Type: session.MessageUser,
-				Created: e.Created, MessageBody: session.MessageBody{Prompt: &prompt}})
-			if prompt.Agent != "" {
-				w.session.Agent = prompt.Agent
-			}
-			if prompt.Model != nil {
-				w.session.Model = *prompt.Model
-			}
-		case session.ContextUpdated:
-			w.history = append(w.history, session.Message{ID: e.Message, Seq: maxSeq, Type: session.MessageSystem,
-				MessageBody: session.MessageBody{Text: e.Text}})
+// promote applies promotions that are about to be appended, so that the request is
+// the one a read after the append would give.
+func (w *window) promote(inputs []session.Input) {
+	for _, input := range inputs {
+		kind := session.MessageUser
+		if input.Synthetic {
+			kind = session.MessageSynthetic
+		}
+		prompt := input.Prompt
+		w.history = append(w.history, session.Message{ID: input.ID, Seq: maxSeq, Type: kind,
+			Created: input.Created, MessageBody: session.MessageBody{Prompt: &prompt}})
+		if prompt.Agent != "" {
+			w.session.Agent = prompt.Agent
+		}
+		if model := prompt.ModelRef(); model != nil {
+			w.session.Model = *model
+		} else if prompt.Variant != "" {
+			w.session.Model.Variant = prompt.Variant
 		}
 	}
+}
+
+// began is the sequence that began the epoch, -1 for one that begins with this turn.
+func (w window) began() int64 {
+	if w.epoch.Seq == maxSeq {
+		return -1
+	}
+	return w.epoch.Seq
 }
 
 func pins(pin *registry.Pin) []session.Pin {

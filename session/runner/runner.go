@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 
 	"github.com/plinthhost/plinth/registry"
 	"github.com/plinthhost/plinth/session"
+	"github.com/plinthhost/plinth/session/schema"
 	"github.com/plinthhost/plinth/store"
 )
 
@@ -16,25 +18,52 @@ import (
 type Config struct {
 	// MaxTurns is how many provider turns one activity may take; 0 means any.
 	MaxTurns int
+	// MaxCalls is how many tools one turn may call, at least 1.
+	MaxCalls int
 	// MaxParallelTools is how many tools of one turn run at once, at least 1.
 	MaxParallelTools int
 	// ContextTimeout is how long a context source may take.
 	ContextTimeout time.Duration
+	// FirstEvent and Idle are how long a provider may be silent before and after its
+	// first event, where the model does not say.
+	FirstEvent, Idle time.Duration
+	// Retries is how often a turn is tried again before any output; MaxRetryWait is
+	// the longest wait that a provider may ask for.
+	Retries      int
+	MaxRetryWait time.Duration
+	// FormatRetries is how often a model is reminded of a structured answer.
+	FormatRetries int
+	// Recovery decides on a turn whose outcome a crash left unknown, and Recoveries is
+	// how many crashes one activity may survive.
+	Recovery   session.RecoveryPolicy
+	Recoveries int
+	// Output bounds what a model reads of one settlement.
+	Output session.OutputLimits
+	// Budgets are the operator's.
+	Budgets []session.Budget
 }
 
 // DefaultConfig is what design/session.md decides.
 func DefaultConfig() Config {
-	return Config{MaxTurns: 25, MaxParallelTools: 16, ContextTimeout: 2 * time.Second}
+	return Config{MaxTurns: 25, MaxCalls: 128, MaxParallelTools: 16, ContextTimeout: 2 * time.Second,
+		FirstEvent: time.Minute, Idle: 2 * time.Minute, Retries: 4, MaxRetryWait: 15 * time.Minute, FormatRetries: 2,
+		Recovery: session.RecoverAsk, Recoveries: 3, Output: session.DefaultOutputLimits()}
 }
 
-// Services is what a runner works with.
+// Services is what a runner works with. Outputs, Snapshots and Tasks may be nil.
 type Services struct {
 	Log         store.Log
 	Encoder     session.Encoder
 	Kinds       session.Kinds
 	Registries  *registry.Registries
 	Permissions *session.Permissions
+	Agents      *session.Agents
+	Models      session.Models
+	Schemas     *schema.Cache
 	Live        *session.Live
+	Outputs     session.OutputFiles
+	Snapshots   session.Snapshots
+	Tasks       *session.Tasks
 	Logger      hclog.Logger
 }
 
@@ -49,60 +78,52 @@ func New(services Services, config Config) *Runner {
 	return &Runner{Services: services, config: config}
 }
 
-// drain is one drain of one session.
-type drain struct {
-	*Runner
-	session string
-	fence   int64
-}
-
-// Drain works on the session until nothing is eligible. A drain that is not
-// forced does nothing unless a prompt asks for execution that is newer than the
-// last interrupt. A failed activity ends the drain with its *session.Failure;
-// what is pending stays so until the next wake.
-func (r *Runner) Drain(ctx context.Context, id string, force bool) error {
-	d, err := r.begin(ctx, id)
+// Drain works on the session until nothing is eligible: first on what was left
+// unfinished, then on a resume or on prompts that ask for execution and are newer
+// than the last interrupt, then on what else is pending. A failed activity ends the
+// drain with its *session.Failure; what is pending stays so until the next wake.
+func (r *Runner) Drain(ctx context.Context, work *session.Work) error {
+	d, err := r.begin(ctx, work.Session)
 	if err != nil {
 		return err
 	}
-	current, pending, err := d.state(ctx)
+	d.work = work
+	s, err := d.state(ctx)
 	if err != nil {
 		return err
 	}
-	if !force && !woken(current, pending) {
-		return nil
-	}
-	if err := d.recover(ctx, current); err != nil {
-		return err
-	}
-	opener := session.OpenedByResume
-	if !force {
-		opener = session.OpenedByPrompt
-	}
-	for force || len(pending) > 0 {
-		if err := d.activity(ctx, opener, promotionOf(pending)); err != nil {
+	if s.activity != nil {
+		if err := d.proceed(ctx, s); err != nil {
 			return err
 		}
-		if _, pending, err = d.state(ctx); err != nil {
+		if s, err = d.state(ctx); err != nil || s.activity != nil {
+			return err // it waits for a person
+		}
+	}
+	for asked := s.session.Resume >= 0 || s.woken(); asked; asked = s.session.Resume >= 0 || len(s.pending) > 0 {
+		if d.parked() {
+			return nil // the next host finds it
+		}
+		opener := session.OpenedByPrompt
+		if s.session.Resume >= 0 {
+			opener = session.OpenedByResume
+		}
+		if err := d.activity(ctx, newActivity(d, opener, promotionOf(s.pending))); err != nil {
 			return err
 		}
-		force, opener = false, session.OpenedByPrompt
+		if s, err = d.state(ctx); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-// Recover settles what a process that died left open: tools that ran fail as
-// interrupted and are never run again, and the activity ends.
-func (r *Runner) Recover(ctx context.Context, id string) error {
-	d, err := r.begin(ctx, id)
-	if err != nil {
-		return err
-	}
-	current, _, err := d.state(ctx)
-	if err != nil {
-		return err
-	}
-	return d.recover(ctx, current)
+// drain is one drain of one session.
+type drain struct {
+	*Runner
+	work    *session.Work // nil while a host starts
+	session string
+	fence   int64
 }
 
 func (r *Runner) begin(ctx context.Context, id string) (*drain, error) {
@@ -113,30 +134,55 @@ func (r *Runner) begin(ctx context.Context, id string) (*drain, error) {
 	return &drain{Runner: r, session: id, fence: fence}, nil
 }
 
-func (d *drain) state(ctx context.Context) (current session.Session, pending []session.Input, err error) {
+// parked reports whether the host shuts down.
+func (d *drain) parked() bool {
+	select {
+	case <-d.work.Parking():
+		return true
+	default:
+		return false
+	}
+}
+
+// state is what a drain decides by.
+type state struct {
+	session  session.Session
+	pending  []session.Input
+	activity *session.Activity // nil when idle
+}
+
+// woken reports whether a pending prompt asks for execution since the last interrupt.
+func (s state) woken() bool {
+	for _, input := range s.pending {
+		if input.Wake > s.session.Interrupt {
+			return true
+		}
+	}
+	return false
+}
+
+func (d *drain) state(ctx context.Context) (s state, err error) {
 	err = d.Log.View(ctx, func(tx store.Tx) error {
-		if current, err = session.LoadSession(ctx, tx, d.session); err != nil {
+		if s.session, err = session.LoadSession(ctx, tx, d.session); err != nil {
 			return err
 		}
-		pending, err = session.LoadPending(ctx, tx, d.session)
+		if s.pending, err = session.LoadPending(ctx, tx, d.session); err != nil {
+			return err
+		}
+		activity, err := session.LoadActivity(ctx, tx, d.session)
+		if errors.Is(err, session.ErrNotFound) {
+			return nil
+		}
+		s.activity = &activity
 		return err
 	})
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		err = cause // an interrupt or a shutdown, whatever the store made of it
 	}
 	if err != nil {
-		return session.Session{}, nil, fmt.Errorf("read session: %w", err)
+		return state{}, fmt.Errorf("read session: %w", err)
 	}
-	return current, pending, nil
-}
-
-func woken(current session.Session, pending []session.Input) bool {
-	for _, input := range pending {
-		if input.Wake > current.Interrupt {
-			return true
-		}
-	}
-	return false
+	return s, nil
 }
 
 // append records facts of the drain. It is not interrupted: what happened is
@@ -149,9 +195,14 @@ func (d *drain) append(ctx context.Context, payloads ...session.Payload) error {
 	if err != nil {
 		return err
 	}
-	_, err = d.Log.Append(context.WithoutCancel(ctx), store.Batch{Aggregate: d.session, Mode: store.Fenced(d.fence), Events: events})
+	events, err = d.Log.Append(context.WithoutCancel(ctx), store.Batch{Aggregate: d.session, Mode: store.Fenced(d.fence), Events: events})
 	if err != nil {
 		return fmt.Errorf("append to %s: %w", d.session, err)
+	}
+	for i, payload := range payloads {
+		if _, started := payload.(session.ActivityStarted); started && d.work != nil {
+			d.work.Opened(events[i].Seq)
+		}
 	}
 	return nil
 }

@@ -4,42 +4,55 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"sync"
 
 	"github.com/plinthhost/plinth/registry"
 	"github.com/plinthhost/plinth/session"
+	"github.com/plinthhost/plinth/session/schema"
 )
-
-// maxSeq stands for the sequence of what is not appended yet: after everything.
-const maxSeq = math.MaxInt64
 
 // turn is one provider request, its answer and the tools it calls.
 type turn struct {
 	*drain
-	current  session.Session
+	activity *activity
 	pin      *registry.Pin
-	provider session.Provider
-	request  session.ModelRequest
-	tools    map[string]toolEntry
+
+	// What was sampled at the boundary.
+	current     session.Session
+	agent       session.Agent
+	model       session.ModelInfo
+	provider    session.Provider
+	prompt      session.Prompt // the last one of a person
+	history     []session.Message
+	tools       map[string]toolEntry
+	definitions []session.ToolDefinition
+	format      *schema.Schema // of a structured answer, nil for none
+	last        bool           // the agent's last step: no tools run
+	before      string         // snapshot of the files, empty for none
+	request     session.ModelRequest
+	beginning   session.TurnStarted
 
 	answer *answer
 	calls  sync.WaitGroup
 	slots  chan struct{} // one per tool that runs
 	cancel context.CancelCauseFunc
 
-	mu     sync.Mutex
-	broken error // the first settlement that could not be recorded
+	mu        sync.Mutex
+	broken    error // the first settlement that could not be recorded
+	held      bool  // a call waits for a person and outlives this process
+	formatted bool  // the structured answer was given
 }
 
 // turnResult is how a turn came out. The closing events are not appended yet, so
-// that the activity's end can be part of the same append.
+// that the activity's next step can be part of the same append.
 type turnResult struct {
 	closing []session.Payload
 	again   bool // the model waits for tool results
 	failure *session.Failure
 	outcome session.Outcome
-	err     error // the log could not be written; nothing more can be recorded
+	parked  session.SuspendReason // the activity is left to another drain
+	silent  error                 // the provider's failure before any output
+	err     error                 // the log could not be written; nothing more can be recorded
 }
 
 // stop is the error a drain ends with after this turn, nil when it may go on.
@@ -55,24 +68,30 @@ func (r *turnResult) stop() error {
 	return r.failure
 }
 
-func newTurn(d *drain, current session.Session, pin *registry.Pin, provider session.Provider, request session.ModelRequest, tools []toolEntry) *turn {
-	t := &turn{drain: d, current: current, pin: pin, provider: provider, request: request,
-		tools: make(map[string]toolEntry, len(tools)), slots: make(chan struct{}, d.config.MaxParallelTools)}
-	for _, entry := range tools {
-		t.tools[entry.Name] = entry
-	}
-	t.answer = newAnswer(t)
-	return t
-}
-
 // run makes the request and waits for everything it starts.
 func (t *turn) run(ctx context.Context) *turnResult {
-	turnCtx, cancel := context.WithCancelCause(ctx)
-	t.cancel = cancel
+	turnCtx, cancel := t.begin(ctx)
 	defer cancel(nil)
 	err := t.stream(turnCtx)
+	return t.finish(ctx, turnCtx, err)
+}
+
+// begin readies the turn for an answer.
+func (t *turn) begin(ctx context.Context) (context.Context, context.CancelCauseFunc) {
+	turnCtx, cancel := context.WithCancelCause(ctx)
+	t.cancel = cancel
+	t.slots = make(chan struct{}, t.config.MaxParallelTools)
+	if t.answer == nil || t.answer.finished {
+		t.answer = newAnswer(t)
+	}
+	return turnCtx, cancel
+}
+
+// finish waits for the calls, also when the provider failed: what they did is
+// recorded.
+func (t *turn) finish(ctx, turnCtx context.Context, err error) *turnResult {
 	if err != nil && t.recordable() != nil {
-		cancel(err) // nothing more can be recorded, so nothing more may happen
+		t.cancel(err) // nothing more can be recorded, so nothing more may happen
 	}
 	t.calls.Wait()
 	if broken := t.recordable(); broken != nil {
@@ -84,9 +103,13 @@ func (t *turn) run(ctx context.Context) *turnResult {
 	return t.result(ctx, err)
 }
 
-// stream consumes the model's answer. It stops at the first error.
+// stream consumes the model's answer. It stops at the first error, or when the
+// provider is silent for too long.
 func (t *turn) stream(ctx context.Context) error {
+	ctx, watchdog := t.watch(ctx)
+	defer watchdog.stop()
 	for event, err := range t.provider.Stream(ctx, t.request) {
+		watchdog.pause()
 		if cause := context.Cause(ctx); cause != nil {
 			return cause
 		}
@@ -96,6 +119,7 @@ func (t *turn) stream(ctx context.Context) error {
 		if err := t.answer.take(ctx, event); err != nil {
 			return err
 		}
+		watchdog.resume()
 	}
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
@@ -108,20 +132,48 @@ func (t *turn) stream(ctx context.Context) error {
 }
 
 // result closes the step with what arrived. An interrupt before the first output
-// leaves no message.
+// leaves no message, and an empty answer none either.
 func (t *turn) result(ctx context.Context, err error) *turnResult {
-	shown := t.answer.started
-	facts := t.answer.close()
-	if err == nil {
-		closing := append(facts, session.StepEnded{Message: t.answer.message, Finish: t.answer.finish, Usage: &t.answer.usage})
-		return &turnResult{closing: closing, again: t.answer.called}
+	a := t.answer
+	cost := t.cost()
+	switch {
+	case t.heldNow():
+		return &turnResult{closing: a.close(), parked: session.SuspendedByAsk}
+	case err == nil && a.empty():
+		return &turnResult{}
+	case err == nil:
+		a.begin()
+		ended := session.StepEnded{Message: a.message, Finish: a.finish, Usage: a.usage, Cost: cost}
+		ended.Snapshot, ended.Files = t.changes(ctx)
+		return &turnResult{closing: append(a.close(), ended), again: a.called && !t.formatted && !t.last}
 	}
 	failure, outcome := failureOf(ctx, err)
-	if outcome == session.Interrupted && !shown {
-		return &turnResult{failure: failure, outcome: outcome}
+	if outcome == session.Interrupted && !a.started {
+		result := &turnResult{failure: failure, outcome: outcome}
+		if failure.Code == session.FailureShutdown {
+			result.parked = session.SuspendedByShutdown
+		}
+		return result
 	}
-	closing := append(facts, session.StepFailed{Message: t.answer.message, Error: *failure})
-	return &turnResult{closing: closing, failure: failure, outcome: outcome}
+	silent := !a.started
+	a.begin()
+	closing := append(a.close(), session.StepFailed{Message: a.message, Error: *failure, Usage: a.usage, Cost: cost})
+	result := &turnResult{closing: closing, failure: failure, outcome: outcome}
+	switch {
+	case failure.Code == session.FailureShutdown:
+		result.parked = session.SuspendedByShutdown
+	case silent:
+		result.silent = err
+	}
+	return result
+}
+
+// cost is what the answer cost in nano-dollars, nil when that is not known.
+func (t *turn) cost() *int64 {
+	if t.answer.usage == nil {
+		return nil
+	}
+	return session.CostOf(t.model.Price, *t.answer.usage)
 }
 
 // record appends facts of the turn. After one failure nothing is recorded.
@@ -145,5 +197,17 @@ func (t *turn) recordable() error {
 	return t.broken
 }
 
-// endLive takes the turn's parts off the live state: what they hold is recorded.
-func (t *turn) endLive() { t.answer.endLive() }
+func (t *turn) heldNow() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.held
+}
+
+// release takes the turn's parts off the live state, because what they hold is
+// recorded, and lets the pinned revisions go.
+func (t *turn) release() {
+	if t.answer != nil {
+		t.answer.endLive()
+	}
+	t.pin.Release()
+}

@@ -16,14 +16,15 @@ CREATE TABLE activity (
     opener      TEXT    NOT NULL,
     started_seq INTEGER NOT NULL,
     state       TEXT    NOT NULL, -- running or suspended
+    reason      TEXT    NOT NULL, -- why it is suspended
     turns       INTEGER NOT NULL, -- provider turns so far
     steps       INTEGER NOT NULL, -- since the last prompt that was promoted
-    attempts    INTEGER NOT NULL, -- recoveries after a crash
+    attempts    INTEGER NOT NULL, -- crashes it has survived
     turn_seq    INTEGER NOT NULL, -- of the turn whose outcome is not recorded, -1 for none
     retries     TEXT    NOT NULL  -- JSON, of that turn
 ) WITHOUT ROWID;
-INSERT INTO activity (session_id, id, opener, started_seq, state, turns, steps, attempts, turn_seq, retries)
-    SELECT id, activity, 'prompt', 0, 'running', 1, 1, 0, -1, '[]' FROM session WHERE activity <> '';
+INSERT INTO activity (session_id, id, opener, started_seq, state, reason, turns, steps, attempts, turn_seq, retries)
+    SELECT id, activity, 'prompt', 0, 'running', '', 1, 1, 0, -1, '[]' FROM session WHERE activity <> '';
 DROP INDEX session_running;
 ALTER TABLE session DROP COLUMN activity;
 
