@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -38,15 +39,18 @@ type Services struct {
 	Logger      hclog.Logger
 }
 
-// Runner drains sessions. It keeps no state of its own between drains.
+// Runner drains sessions. What it keeps between drains is resumes that none has taken up.
 type Runner struct {
 	Services
 	config Config
+
+	mu      sync.Mutex
+	resumes map[string]int64 // by session, until the drain that takes it ends
 }
 
 // New makes a runner.
 func New(services Services, config Config) *Runner {
-	return &Runner{Services: services, config: config}
+	return &Runner{Services: services, config: config, resumes: map[string]int64{}}
 }
 
 // drain is one drain of one session.
@@ -56,12 +60,13 @@ type drain struct {
 	fence   int64
 }
 
-// Drain works on the session until nothing is eligible. A drain that is not
-// forced does nothing unless a prompt asks for execution that is newer than the
-// last interrupt. A failed activity ends the drain with its *session.Failure;
+// Drain works on the session until nothing is eligible. It does nothing unless a
+// resume or a prompt asks for execution that is newer than the last interrupt. A failed activity ends the drain with its *session.Failure;
 // what is pending stays so until the next wake.
-func (r *Runner) Drain(ctx context.Context, id string, force bool) error {
-	d, err := r.begin(ctx, id)
+func (r *Runner) Drain(ctx context.Context, work *session.Work) error {
+	resume := r.resumed(work.Session)
+	defer r.endResume(work.Session, resume)
+	d, err := r.begin(ctx, work.Session)
 	if err != nil {
 		return err
 	}
@@ -69,6 +74,7 @@ func (r *Runner) Drain(ctx context.Context, id string, force bool) error {
 	if err != nil {
 		return err
 	}
+	force := resume > current.Interrupt
 	if !force && !woken(current, pending) {
 		return nil
 	}
