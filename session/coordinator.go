@@ -3,142 +3,111 @@ package session
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime/debug"
 	"sync"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 )
 
-// Drain works on a session until nothing is eligible. Forced, it makes at least
-// one provider request. It ends early, after cleaning up, when ctx ends.
-type Drain func(ctx context.Context, session string, force bool) error
-
 // Coordinator runs at most one drain per session and any number of sessions side
-// by side. Wakes are advice: what is eligible stands in the log, so a lost or
-// doubled wake changes nothing.
+// by side. It is told of events that ask for work or stop it, by sequence. What is
+// eligible stands in the log, so a doubled or late wake costs a drain that finds
+// nothing, and what is lost with the process is found again by the next one.
 type Coordinator struct {
-	drain  Drain
-	logger hclog.Logger
-	group  sync.WaitGroup
+	drain   Drain
+	logger  hclog.Logger
+	root    context.Context // of every drain
+	cancel  context.CancelCauseFunc
+	parking chan struct{}
+	group   sync.WaitGroup // one goroutine per drain
 
 	mu     sync.Mutex
-	owned  map[string]*ownership // sessions with a drain; an idle session costs nothing
+	owned  map[string]*ownership // sessions with a drain; an idle one costs nothing
 	closed bool
 }
 
 // ownership is one session's chain of drains.
 type ownership struct {
-	current  demand
-	pending  *demand
-	cancel   context.CancelCauseFunc
-	done     chan struct{} // closed when the current drain has cleaned up
+	current  *Work
+	ended    chan struct{} // closed when the current drain has cleaned up
+	idle     chan struct{} // closed when the chain has
+	pending  *int64        // sequence of the newest wake behind the current drain
 	stopping bool
-	boundary int64 // sequence of the interrupt that is being carried out
-}
-
-// demand is why a drain runs: a wake with the sequence of its event, or a run.
-type demand struct {
-	force   bool
-	seq     int64
-	waiters []chan error
-}
-
-func (d *demand) settle(err error) {
-	for _, waiter := range d.waiters {
-		waiter <- err
-	}
+	boundary int64 // of the interrupt that is being carried out
 }
 
 // NewCoordinator runs drains with the given function.
 func NewCoordinator(drain Drain, logger hclog.Logger) *Coordinator {
-	return &Coordinator{drain: drain, logger: logger, owned: map[string]*ownership{}}
+	root, cancel := context.WithCancelCause(context.Background())
+	return &Coordinator{drain: drain, logger: logger, root: root, cancel: cancel,
+		parking: make(chan struct{}), owned: map[string]*ownership{}}
 }
 
 // Wake says that the event at seq left work. It starts a drain, or makes the one
 // that runs be followed by another. During an interrupt only a wake that is newer
-// than its boundary counts.
+// than its boundary counts; after Close none does.
 func (c *Coordinator) Wake(session string, seq int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.closed {
-		return
-	}
 	o := c.owned[session]
 	switch {
+	case c.closed, o != nil && o.stopping && seq <= o.boundary:
 	case o == nil:
-		c.start(session, demand{seq: seq})
-	case o.stopping && seq <= o.boundary:
+		o = &ownership{idle: make(chan struct{})}
+		c.owned[session] = o
+		c.begin(session, o, seq)
 	case o.pending == nil:
-		o.pending = &demand{seq: seq}
+		o.pending = &seq
 	default:
-		o.pending.seq = max(o.pending.seq, seq)
+		*o.pending = max(*o.pending, seq)
 	}
 }
 
-// Run makes a forced drain and answers how it ended. It joins a forced drain that
-// runs; behind a wake's drain, or one that is stopping, it runs after it.
-func (c *Coordinator) Run(ctx context.Context, session string) error {
-	waiter := make(chan error, 1)
-	if err := c.force(session, waiter); err != nil {
-		return err
-	}
-	select {
-	case err := <-waiter:
-		return err
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-// Start asks for a forced drain as Run does and does not wait for it.
-func (c *Coordinator) Start(session string) error { return c.force(session) }
-
-func (c *Coordinator) force(session string, waiters ...chan error) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closed {
-		return ErrShutdown
-	}
-	o := c.owned[session]
-	switch {
-	case o == nil:
-		c.start(session, demand{force: true, waiters: waiters})
-	case o.current.force && !o.stopping:
-		o.current.waiters = append(o.current.waiters, waiters...)
-	case o.pending == nil:
-		o.pending = &demand{force: true, waiters: waiters}
-	default:
-		o.pending.force = true
-		o.pending.waiters = append(o.pending.waiters, waiters...)
+// Interrupt carries out the interrupt whose event is at seq: it stops the drain
+// unless that works on something newer, drops the wake behind it unless that is
+// newer, and waits until the drain has cleaned up. Interrupts of a drain that is
+// stopping join it. Without a drain there is nothing to do: the boundary is in the
+// log, and drains hold to it. The error is the cause of ctx; the drain is stopped
+// all the same.
+func (c *Coordinator) Interrupt(ctx context.Context, session string, seq int64) error {
+	if ended := c.stop(session, seq); ended != nil {
+		return wait(ctx, ended)
 	}
 	return nil
 }
 
-// Interrupt stops the drain whose demand is not newer than seq, drops what waited
-// behind it unless that is newer, and waits until the drain has cleaned up.
-// Without a drain it does nothing.
-func (c *Coordinator) Interrupt(ctx context.Context, session string, seq int64) error {
+// stop answers what to wait for, nil when nothing was stopped.
+func (c *Coordinator) stop(session string, seq int64) <-chan struct{} {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	o := c.owned[session]
 	if o == nil {
-		c.mu.Unlock()
 		return nil
 	}
-	if p := o.pending; p != nil && (p.force || p.seq <= seq) {
-		p.settle(ErrInterrupted)
+	if o.pending != nil && *o.pending <= seq {
 		o.pending = nil
-		if p.seq > seq {
-			o.pending = &demand{seq: p.seq}
-		}
 	}
-	if !o.current.force && o.current.seq > seq {
-		c.mu.Unlock()
+	if !o.stopping && !o.current.interrupt(seq) {
 		return nil
 	}
-	o.stopping = true
-	o.boundary = max(o.boundary, seq)
-	o.cancel(ErrInterrupted)
-	done := o.done
+	o.stopping, o.boundary = true, max(o.boundary, seq)
+	return o.ended
+}
+
+// Settle waits until the session has no drain. The error is the cause of ctx.
+func (c *Coordinator) Settle(ctx context.Context, session string) error {
+	c.mu.Lock()
+	o := c.owned[session]
 	c.mu.Unlock()
+	if o == nil {
+		return nil
+	}
+	return wait(ctx, o.idle)
+}
+
+func wait(ctx context.Context, done <-chan struct{}) error {
 	select {
 	case <-done:
 		return nil
@@ -165,61 +134,75 @@ func (c *Coordinator) Active() []string {
 	return sessions
 }
 
-// Close stops all drains with ErrShutdown and waits for them. Later wakes are
-// ignored and runs refused. Safe twice.
-func (c *Coordinator) Close() {
-	c.mu.Lock()
-	c.closed = true
-	for _, o := range c.owned {
-		if o.pending != nil {
-			o.pending.settle(ErrShutdown)
-			o.pending = nil
-		}
-		o.cancel(ErrShutdown)
+// Close asks all drains to park, cancels those that have not ended after the grace
+// with ErrShutdown, and returns when all have ended. No drain follows them, and
+// later wakes are ignored. Safe twice.
+func (c *Coordinator) Close(grace time.Duration) {
+	c.park()
+	gone := make(chan struct{})
+	go func() { c.group.Wait(); close(gone) }()
+	select {
+	case <-gone:
+	case <-time.After(grace):
 	}
-	c.mu.Unlock()
-	c.group.Wait()
+	c.cancel(ErrShutdown)
+	<-gone
 }
 
-// start begins a chain. c.mu is held.
-func (c *Coordinator) start(session string, first demand) {
-	o := &ownership{}
-	c.owned[session] = o
-	ctx := o.begin(first)
-	c.group.Go(func() { c.chain(ctx, session, o) })
-}
-
-// begin makes d the current demand. The coordinator's lock is held.
-func (o *ownership) begin(d demand) context.Context {
-	ctx, cancel := context.WithCancelCause(context.Background())
-	o.current, o.pending = d, nil
-	o.cancel, o.done = cancel, make(chan struct{})
-	o.stopping = false
-	return ctx
-}
-
-// chain runs drains until no demand is left.
-func (c *Coordinator) chain(ctx context.Context, session string, o *ownership) {
-	for ctx != nil {
-		err := c.drain(ctx, session, o.current.force)
-		var recorded *Failure // stands in the log already
-		if err != nil && !o.current.force && !errors.Is(err, ErrInterrupted) && !errors.Is(err, ErrShutdown) && !errors.As(err, &recorded) {
-			c.logger.Error("session drain failed", "session", session, "error", err)
-		}
-		ctx = c.settle(session, o, err)
-	}
-}
-
-// settle ends the current drain and answers the context of the next, if any.
-func (c *Coordinator) settle(session string, o *ownership, err error) context.Context {
+func (c *Coordinator) park() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	o.cancel(nil)
-	o.current.settle(err)
-	close(o.done)
-	if o.pending == nil {
-		delete(c.owned, session)
-		return nil
+	if c.closed {
+		return
 	}
-	return o.begin(*o.pending)
+	c.closed = true
+	close(c.parking)
+	for _, o := range c.owned {
+		o.pending = nil
+	}
+}
+
+// begin starts a drain for the wake at seq. c.mu is held.
+func (c *Coordinator) begin(session string, o *ownership, seq int64) {
+	ctx, cancel := context.WithCancelCause(c.root)
+	work := &Work{Session: session, parking: c.parking, cancel: cancel, newest: seq}
+	o.current, o.ended = work, make(chan struct{})
+	o.pending, o.stopping, o.boundary = nil, false, 0
+	c.group.Go(func() { c.run(ctx, o, work) })
+}
+
+// run makes one drain. A panic is the failure of that drain and of nothing else.
+func (c *Coordinator) run(ctx context.Context, o *ownership, work *Work) {
+	err := errors.New("the drain left its goroutine") // unless it returns
+	var stack []any
+	defer func() {
+		if panicked := recover(); panicked != nil {
+			err, stack = fmt.Errorf("panic: %v", panicked), []any{"stack", string(debug.Stack())}
+		}
+		if unexpected(err) {
+			c.logger.Error("session drain failed", append([]any{"session", work.Session, "error", err}, stack...)...)
+		}
+		work.cancel(nil)
+		c.settle(work.Session, o)
+	}()
+	err = c.drain(ctx, work)
+}
+
+// unexpected reports whether an error is news: a *Failure stands in the log already.
+func unexpected(err error) bool {
+	var recorded *Failure
+	return err != nil && !errors.Is(err, ErrInterrupted) && !errors.Is(err, ErrShutdown) && !errors.As(err, &recorded)
+}
+
+// settle follows the drain that ended by the next, or forgets the session.
+func (c *Coordinator) settle(session string, o *ownership) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	close(o.ended)
+	if o.pending != nil {
+		c.begin(session, o, *o.pending)
+		return
+	}
+	delete(c.owned, session)
+	close(o.idle)
 }

@@ -3,227 +3,348 @@ package session
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime"
+	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 )
 
-// gate is a drain that says when it begins and ends when it is told to.
-type gate struct {
-	began chan bool // force
-	end   chan error
-}
-
-func newGate() *gate { return &gate{began: make(chan bool), end: make(chan error)} }
-
-func (g *gate) drain(ctx context.Context, _ string, force bool) error {
-	g.began <- force
-	select {
-	case err := <-g.end:
-		return err
-	case <-ctx.Done():
-		<-g.end // cleaning up takes until the test says so
-		return context.Cause(ctx)
-	}
-}
-
-func coordinated(t *testing.T, test func(t *testing.T, c *Coordinator, g *gate)) {
-	synctest.Test(t, func(t *testing.T) {
-		g := newGate()
-		c := NewCoordinator(g.drain, hclog.NewNullLogger())
-		test(t, c, g)
-		c.Close()
-	})
-}
-
-func idle(t *testing.T, c *Coordinator) {
-	t.Helper()
-	synctest.Wait()
-	if active := c.Active(); len(active) > 0 {
-		t.Fatalf("active: %v", active)
-	}
-}
-
-func TestWakesCoalesceIntoOneFollower(t *testing.T) {
-	coordinated(t, func(t *testing.T, c *Coordinator, g *gate) {
+// TestCoordinatorCases are the cases D of the behaviour catalog. There a caller runs
+// a session and gets the exit of its drain (76, 77, 79, 86). Here a run is a resume,
+// which is an event, so it comes as a wake with that event's sequence, and its
+// outcome is an event as well: who wants it reads the log. What is left of these
+// cases for a coordinator stands here, the rest in the tests of the runner.
+func TestCoordinatorCases(t *testing.T) {
+	coordinate(t, "D73 an idle session that is woken gets one drain", func(c *coordination) {
 		c.Wake("s", 1)
-		if <-g.began {
-			t.Fatal("a wake's drain is not forced")
+		a := c.next()
+		c.none()
+		if a.Session != "s" || a.cause() != nil || !c.Running("s") {
+			c.t.Errorf("drain of %q with cause %v, running %v", a.Session, a.cause(), c.Running("s"))
 		}
+		a.ends(nil)
+		c.idle()
+		if a.ctx.Err() == nil {
+			c.t.Error("the context of a drain must end with it")
+		}
+	})
+	coordinate(t, "D74 five wakes during a drain are one drain after it", func(c *coordination) {
+		c.Wake("s", 1)
+		first := c.next()
 		for seq := range int64(5) {
-			c.Wake("s", seq+2)
+			c.Wake("s", 6-seq)
 		}
-		g.end <- nil
-		<-g.began
-		g.end <- nil
-		idle(t, c)
-	})
-}
-
-func TestRunJoinsARunAndFollowsAWake(t *testing.T) {
-	coordinated(t, func(t *testing.T, c *Coordinator, g *gate) {
-		failure := errors.New("provider")
-		c.Wake("s", 1)
-		<-g.began
-		results := make(chan error, 2)
-		for range 2 {
-			go func() { results <- c.Run(t.Context(), "s") }()
-		}
+		c.none()
+		first.ends(nil)
+		second := c.next()
+		c.interrupt(5) // the newest of the five is 6, so this is not for it
 		synctest.Wait()
-		g.end <- nil
-		if !<-g.began {
-			t.Fatal("the second drain must be forced")
+		if second.cause() != nil {
+			c.t.Errorf("cause %v; the highest sequence must be kept", second.cause())
 		}
-		c.Wake("s", 2) // a successor that succeeds must not hide the failure
-		g.end <- failure
-		<-g.began
-		g.end <- nil
-		for range 2 {
-			if err := <-results; !errors.Is(err, failure) {
-				t.Fatalf("Run = %v, want the failure", err)
+		second.ends(nil)
+	})
+	// The resume's drain is the second one; who asked reads its outcome in the log.
+	coordinate(t, "D76 a resume that meets the drain of a wake gets a drain of its own after it", func(c *coordination) {
+		c.Wake("s", 1)
+		first := c.next()
+		c.Wake("s", 2) // session.resume.requested
+		done := c.settling()
+		first.ends(nil)
+		second := c.next()
+		c.waiting(done)
+		second.ends(nil)
+		c.returned(done, nil)
+	})
+	// The failure stands in the log, as an event or for the operator; a successor
+	// cannot hide it.
+	coordinate(t, "D77 a drain that fails is reported whatever its successor does", func(c *coordination) {
+		c.Wake("s", 1)
+		first := c.next()
+		c.Wake("s", 2)
+		first.ends(errors.New("the disk is full"))
+		c.next().ends(nil)
+		synctest.Wait()
+		if got, want := c.log.String(), "[ERROR] session drain failed: session=s error=\"the disk is full\"\n"; got != want {
+			c.t.Errorf("log %q, want %q", got, want)
+		}
+	})
+	// Callers wait for a settled session or a clean-up, not for the exit of a drain.
+	coordinate(t, "D79 a caller that goes away leaves the drain and the other callers", func(c *coordination) {
+		c.Wake("s", 1)
+		a := c.next()
+		ctx, cancel := context.WithCancelCause(c.t.Context())
+		gone := errors.New("the client went away")
+		leaving, staying := call(func() error { return c.Settle(ctx, "s") }), c.settling()
+		synctest.Wait()
+		cancel(gone)
+		c.returned(leaving, gone)
+		c.waiting(staying)
+		if a.cause() != nil {
+			c.t.Errorf("the drain was told %v", a.cause())
+		}
+		stopping := c.interrupt(5)
+		c.returned(call(func() error { return c.Interrupt(ctx, "s", 6) }), gone)
+		c.waiting(stopping)
+		a.ends(nil)
+		c.returned(stopping, nil)
+		c.returned(staying, nil)
+	})
+	coordinate(t, "D80 an interrupt of an idle session is nothing", func(c *coordination) {
+		c.returned(c.interrupt(5), nil)
+		c.idle()
+	})
+	// Of an idle session nothing is remembered: the boundary is in the log, where the
+	// drain of a late wake finds that there is nothing to do. See the test
+	// TestInterruptSuppressesEarlierWakesOnly of the runner.
+	coordinate(t, "D82 wakes up to the boundary are ignored while the drain stops, newer ones are not", func(c *coordination) {
+		c.Wake("s", 1)
+		first := c.next()
+		stopping := c.interrupt(5)
+		synctest.Wait()
+		c.Wake("s", 4)
+		c.Wake("s", 5)
+		first.ends(nil)
+		c.idle()
+		c.returned(stopping, nil)
+
+		c.Wake("s", 1)
+		first = c.next()
+		stopping = c.interrupt(5)
+		synctest.Wait()
+		c.Wake("s", 6)
+		first.ends(nil)
+		c.next().ends(nil)
+		c.returned(stopping, nil)
+	})
+	coordinate(t, "D83 an interrupt spares what is newer: the wake of a drain, or the activity that it opened", func(c *coordination) {
+		c.Wake("s", 9)
+		woken := c.next()
+		c.returned(c.interrupt(7), nil)
+		if woken.cause() != nil {
+			c.t.Errorf("the drain of a newer wake was told %v", woken.cause())
+		}
+		woken.ends(nil)
+
+		c.Wake("s", 10)
+		opening := c.next()
+		opening.Opened(15)
+		opening.Opened(12) // a prompt that waited longer
+		c.returned(c.interrupt(14), nil)
+		if opening.cause() != nil {
+			c.t.Errorf("the drain with a newer activity was told %v", opening.cause())
+		}
+		stopping := c.interrupt(16)
+		c.waiting(stopping)
+		if !errors.Is(opening.cause(), ErrInterrupted) {
+			c.t.Errorf("cause %v, want ErrInterrupted", opening.cause())
+		}
+		opening.ends(nil)
+		c.returned(stopping, nil)
+	})
+	coordinate(t, "D85 a wake during the clean-up runs after it when it is newer and is dropped when not", func(c *coordination) {
+		c.Wake("s", 1)
+		first := c.next()
+		c.Wake("s", 2) // waits already, and is dropped
+		stopping := c.interrupt(5)
+		synctest.Wait()
+		c.Wake("s", 3)
+		first.ends(first.cause())
+		c.returned(stopping, nil)
+		c.idle()
+
+		c.Wake("s", 6)
+		first = c.next()
+		c.Wake("s", 9) // waits already, and is kept
+		stopping = c.interrupt(8)
+		synctest.Wait()
+		first.ends(first.cause())
+		c.returned(stopping, nil) // without its successor
+		c.next().ends(nil)
+		synctest.Wait()
+		if c.log.Len() > 0 {
+			c.t.Errorf("an interrupt is no failure of a drain: %s", &c.log)
+		}
+	})
+	// A resume's event is newer than the boundary of the interrupt before it.
+	coordinate(t, "D86 a resume during the clean-up waits for it and gets a fresh drain", func(c *coordination) {
+		c.Wake("s", 1)
+		first := c.next()
+		stopping := c.interrupt(2)
+		synctest.Wait()
+		c.Wake("s", 3) // session.resume.requested
+		c.none()
+		first.ends(nil)
+		c.returned(stopping, nil)
+		fresh := c.next()
+		if fresh.cause() != nil {
+			c.t.Errorf("the fresh drain was told %v", fresh.cause())
+		}
+		fresh.ends(nil)
+	})
+	coordinate(t, "D88 interrupts during the clean-up join it", func(c *coordination) {
+		c.Wake("s", 3)
+		a := c.next()
+		var joined []<-chan error
+		for _, seq := range []int64{5, 7, 7, 2} {
+			joined = append(joined, c.interrupt(seq))
+			synctest.Wait()
+			c.Wake("s", 6) // the highest boundary counts
+		}
+		for _, stopping := range joined {
+			c.waiting(stopping)
+		}
+		a.ends(nil)
+		for _, stopping := range joined {
+			c.returned(stopping, nil)
+		}
+	})
+	coordinate(t, "D89 a drain that fails is followed by one for the wakes behind it", func(c *coordination) {
+		c.Wake("s", 1)
+		for seq, fail := range []func() error{
+			func() error { return errors.New("no network") },
+			func() error { panic("a bug") },
+			func() error { runtime.Goexit(); return nil },
+			func() error { return &Failure{Code: FailureInternal, Message: "recorded"} },
+		} {
+			a := c.next()
+			c.Wake("s", int64(seq)+2)
+			a.end <- fail
+		}
+		c.next().ends(nil)
+		c.idle()
+		log := c.log.String()
+		for _, want := range []string{`error="no network"`, `error="panic: a bug"`, "coordinator_test.go", `error="the drain left its goroutine"`} {
+			if !strings.Contains(log, want) {
+				c.t.Errorf("%s is not in the log:\n%s", want, log)
 			}
 		}
-		idle(t, c)
-	})
-}
-
-func TestACancelledCallerLeavesTheDrain(t *testing.T) {
-	coordinated(t, func(t *testing.T, c *Coordinator, g *gate) {
-		ctx, cancel := context.WithCancel(t.Context())
-		results := make(chan error, 1)
-		go func() { results <- c.Run(ctx, "s") }()
-		<-g.began
-		cancel()
-		if err := <-results; !errors.Is(err, context.Canceled) {
-			t.Fatal(err)
+		if strings.Contains(log, "recorded") {
+			c.t.Errorf("what stands in the log of the session is not reported again:\n%s", log)
 		}
-		other := make(chan error, 1)
-		go func() { other <- c.Run(t.Context(), "s") }()
-		synctest.Wait()
-		g.end <- nil
-		if err := <-other; err != nil {
-			t.Fatal(err)
-		}
-		idle(t, c)
 	})
-}
-
-func TestInterruptWaitsForCleanUpAndKeepsNewerWakes(t *testing.T) {
-	coordinated(t, func(t *testing.T, c *Coordinator, g *gate) {
+	coordinate(t, "D91 closing settles callers, starts no drain and ignores later wakes", func(c *coordination) {
 		c.Wake("s", 1)
-		<-g.began
-		stopped := make(chan error, 1)
-		go func() { stopped <- c.Interrupt(t.Context(), "s", 5) }()
-		synctest.Wait()
-		select {
-		case <-stopped:
-			t.Fatal("Interrupt returned before the clean-up")
-		default:
-		}
-		c.Wake("s", 4) // older than the boundary
-		c.Wake("s", 6)
-		g.end <- nil
-		if err := <-stopped; err != nil {
-			t.Fatal(err)
-		}
-		<-g.began // for 6
-		g.end <- nil
-		idle(t, c)
-	})
-}
-
-func TestInterruptDropsOlderWork(t *testing.T) {
-	coordinated(t, func(t *testing.T, c *Coordinator, g *gate) {
-		c.Wake("s", 1)
-		<-g.began
+		a := c.next()
 		c.Wake("s", 2)
-		run := make(chan error, 1)
-		go func() { run <- c.Run(t.Context(), "s") }()
-		synctest.Wait()
-		go func() { _ = c.Interrupt(t.Context(), "s", 5) }()
-		if err := <-run; !errors.Is(err, ErrInterrupted) {
-			t.Fatalf("Run = %v, want ErrInterrupted", err)
+		done, stopping := c.settling(), c.interrupt(0)
+		c.returned(stopping, nil) // the drain is newer
+		closed := call(func() error { c.Close(time.Minute); return nil })
+		c.waiting(closed)
+		c.Wake("s", 3)
+		c.Wake("other", 1)
+		if !a.parks() || a.cause() != nil {
+			c.t.Errorf("parking %v, cause %v; want a drain that is asked and not yet told", a.parks(), a.cause())
 		}
-		g.end <- nil
-		idle(t, c)
+		a.ends(nil)
+		c.returned(closed, nil)
+		c.returned(done, nil)
+		c.Wake("s", 4)
+		c.returned(c.interrupt(5), nil)
+		c.returned(c.settling(), nil)
 	})
-}
-
-func TestInterruptSparesAWakeThatIsNewer(t *testing.T) {
-	coordinated(t, func(t *testing.T, c *Coordinator, g *gate) {
-		if err := c.Interrupt(t.Context(), "s", 3); err != nil { // idle: nothing to do
-			t.Fatal(err)
-		}
-		c.Wake("s", 9)
-		<-g.began
-		if err := c.Interrupt(t.Context(), "s", 7); err != nil {
-			t.Fatal(err)
-		}
-		g.end <- nil // it was not stopped, so it ends by this alone
-		idle(t, c)
-	})
-}
-
-func TestRunDuringCleanUpStartsAfresh(t *testing.T) {
-	coordinated(t, func(t *testing.T, c *Coordinator, g *gate) {
-		c.Wake("s", 1)
-		<-g.began
-		go func() { _ = c.Interrupt(t.Context(), "s", 2) }()
-		synctest.Wait()
-		run := make(chan error, 1)
-		go func() { run <- c.Run(t.Context(), "s") }()
-		synctest.Wait()
-		g.end <- nil
-		if !<-g.began {
-			t.Fatal("the fresh drain must be forced")
-		}
-		g.end <- nil
-		if err := <-run; err != nil {
-			t.Fatal(err)
-		}
-		idle(t, c)
-	})
-}
-
-func TestCloseSettlesEverybody(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := newGate()
-		c := NewCoordinator(g.drain, hclog.NewNullLogger())
-		c.Wake("s", 1)
-		<-g.began
-		run := make(chan error, 1)
-		go func() { run <- c.Run(t.Context(), "s") }()
-		synctest.Wait()
-		closed := make(chan struct{})
-		go func() { c.Close(); close(closed) }()
-		if err := <-run; !errors.Is(err, ErrShutdown) {
-			t.Fatal(err)
-		}
-		g.end <- nil
-		<-closed
-		c.Close()
-		c.Wake("s", 2)
-		if err := c.Run(t.Context(), "s"); !errors.Is(err, ErrShutdown) {
-			t.Fatal(err)
-		}
-		idle(t, c)
-	})
-}
-
-func TestTenThousandSelfWakesDoNotNest(t *testing.T) {
-	done := make(chan struct{})
-	var c *Coordinator
-	left := 10_000
-	c = NewCoordinator(func(context.Context, string, bool) error {
-		if left--; left == 0 {
-			close(done)
+	t.Run("D92 ten thousand drains that wake themselves do not nest", func(t *testing.T) {
+		const drains = 10_000
+		var c *Coordinator
+		depths := map[int]int{} // drains by the depth of the stack under them
+		left := drains
+		c = NewCoordinator(func(context.Context, *Work) error {
+			depths[runtime.Callers(0, make([]uintptr, 1000))]++
+			if left--; left > 0 {
+				c.Wake("s", int64(drains-left))
+			}
 			return nil
+		}, hclog.NewNullLogger())
+		c.Wake("s", 0)
+		if err := c.Settle(t.Context(), "s"); err != nil {
+			t.Fatal(err)
 		}
+		if left != 0 || len(depths) != 1 {
+			t.Errorf("%d drains are missing; by depth of the stack: %v", left, depths)
+		}
+	})
+}
+
+func TestClose(t *testing.T) {
+	coordinate(t, "what does not park within the grace is cancelled and waited for", func(c *coordination) {
 		c.Wake("s", 1)
-		return nil
-	}, hclog.NewNullLogger())
-	c.Wake("s", 1)
-	<-done
-	c.Close()
+		a := c.next()
+		began := time.Now()
+		closed := call(func() error { c.Close(time.Minute); return nil })
+		again := call(func() error { c.Close(time.Hour); return nil })
+		<-a.ctx.Done()
+		if waited := time.Since(began); waited != time.Minute || !errors.Is(a.cause(), ErrShutdown) {
+			c.t.Errorf("cancelled after %s with %v, want a minute and ErrShutdown", waited, a.cause())
+		}
+		c.waiting(closed)
+		c.waiting(again)
+		a.ends(a.cause())
+		c.returned(closed, nil)
+		c.returned(again, nil)
+		if c.log.Len() > 0 {
+			c.t.Errorf("a shutdown is no failure of a drain: %s", &c.log)
+		}
+	})
+	coordinate(t, "without a grace, without a drain, twice", func(c *coordination) {
+		c.Close(0)
+		c.Close(0)
+	})
+	coordinate(t, "an interrupt stops a drain that should park, and keeps its cause", func(c *coordination) {
+		c.Wake("s", 1)
+		a := c.next()
+		closed := call(func() error { c.Close(time.Minute); return nil })
+		synctest.Wait()
+		stopping := c.interrupt(2)
+		c.waiting(stopping)
+		if !errors.Is(a.cause(), ErrInterrupted) {
+			c.t.Errorf("cause %v, want ErrInterrupted", a.cause())
+		}
+		again := call(func() error { c.Close(0); return nil })
+		c.waiting(again)
+		if !errors.Is(a.cause(), ErrInterrupted) {
+			c.t.Errorf("cause %v after the shutdown, want ErrInterrupted", a.cause())
+		}
+		a.ends(nil)
+		for _, call := range []<-chan error{stopping, closed, again} {
+			c.returned(call, nil)
+		}
+	})
+}
+
+func TestSessionsDrainSideBySide(t *testing.T) {
+	coordinate(t, "and an interrupt concerns its own", func(c *coordination) {
+		held := map[string]*attempt{}
+		for i := range 100 {
+			c.Wake(fmt.Sprint("s", i), 1)
+			a := c.next()
+			held[a.Session] = a
+		}
+		if len(held) != 100 || len(c.Active()) != 100 {
+			c.t.Fatalf("%d sessions have a drain, %d are active", len(held), len(c.Active()))
+		}
+		stopping := call(func() error { return c.Interrupt(c.t.Context(), "s7", 2) })
+		c.waiting(stopping)
+		for session, a := range held {
+			if stopped := a.cause() != nil; stopped != (session == "s7") {
+				c.t.Errorf("%s: cause %v", session, a.cause())
+			}
+			a.ends(nil)
+		}
+		c.returned(stopping, nil)
+	})
+}
+
+// TestWorkWithoutACoordinator: tests and tools may drain a session by hand.
+func TestWorkWithoutACoordinator(t *testing.T) {
+	work := &Work{Session: "s"}
+	work.Opened(3)
+	select {
+	case <-work.Parking():
+		t.Error("nobody shuts down")
+	default:
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/plinthhost/plinth/store"
 )
@@ -17,7 +18,9 @@ type Places interface {
 // Execution is what the sessions ask of the coordinator.
 type Execution interface {
 	Wake(session string, seq int64)
-	Start(session string) error
+	// Start asks for at least one provider turn. It counts as an event at seq;
+	// interrupt is the session's last.
+	Start(session string, seq, interrupt int64)
 	Interrupt(ctx context.Context, session string, seq int64) error
 }
 
@@ -273,10 +276,16 @@ func (s *Sessions) Interrupt(ctx context.Context, origin Origin, session string)
 
 // Resume asks for at least one provider turn and does not wait for it.
 func (s *Sessions) Resume(ctx context.Context, session string) error {
-	if _, err := s.Get(ctx, session); err != nil {
+	current, err := s.Get(ctx, session)
+	if err != nil {
 		return err
 	}
-	return s.execution.Start(session)
+	page, err := s.log.Read(ctx, session, math.MaxInt64-1, 1)
+	if err != nil {
+		return fmt.Errorf("resume: %w", err)
+	}
+	s.execution.Start(session, page.Head.Seq+1, current.Interrupt) // newer than all that happened so far
+	return nil
 }
 
 func (s *Sessions) append(ctx context.Context, origin Origin, aggregate string, mode store.Mode, payload Payload) ([]store.Event, error) {

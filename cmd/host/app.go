@@ -118,11 +118,11 @@ func (a *app) startRunner(ctx context.Context, encoder session.Encoder) error {
 	work := runner.New(runner.Services{Log: a.store, Encoder: encoder, Kinds: a.kinds, Registries: a.registries,
 		Permissions: a.permissions, Live: live, Logger: a.logger.Named("runner")}, settings)
 	a.coordinator = session.NewCoordinator(work.Drain, a.logger.Named("session"))
-	a.closers = append(a.closers, func() error { a.coordinator.Close(); return nil })
+	a.closers = append(a.closers, func() error { a.coordinator.Close(0); return nil })
 	if err := a.recover(ctx, work); err != nil {
 		return err
 	}
-	sessions := session.NewSessions(a.store, encoder, places{}, a.coordinator, session.Defaults{Agent: a.config.Agent, Model: a.config.Model})
+	sessions := session.NewSessions(a.store, encoder, places{}, runner.Execution{Coordinator: a.coordinator, Runner: work}, session.Defaults{Agent: a.config.Agent, Model: a.config.Model})
 	a.backend = &backend{log: a.store, sessions: sessions, permissions: a.permissions, coordinator: a.coordinator, live: live,
 		plugins: a.plugins, keys: newKeys(a.store.KV(), time.Now), directory: a.directory}
 	tokens := server.NewTokenStore(a.store.KV(), time.Now)

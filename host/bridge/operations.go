@@ -176,6 +176,14 @@ func clean(text string) string {
 // clip shortens a name that a guest chose.
 func clip(text string) string { return clipTo(text, 64) }
 
+// clipTo shortens text to at most limit bytes and an ellipsis, between characters.
+func clipTo(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	return strings.ToValidUTF8(text[:limit], "") + "…"
+}
+
 // errorAnswer encodes an error as an answer.
 func errorAnswer(err error) []byte {
 	encoded, err := json.Marshal(map[string]any{"error": wireError(err)})

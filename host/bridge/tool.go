@@ -8,6 +8,7 @@ import (
 
 	abi "github.com/plinthhost/plinth/abi/v1"
 	"github.com/plinthhost/plinth/session"
+	"github.com/plinthhost/plinth/session/schema"
 )
 
 // DefaultToolTimeout is how long a tool may run when its manifest does not say.
@@ -18,8 +19,8 @@ type Tool struct {
 	plugin     *Plugin
 	name       string // in the manifest
 	definition session.ToolDefinition
-	input      *Schema
-	answer     *Schema // of the structured output; nil: anything
+	input      *schema.Schema
+	answer     *schema.Schema // of the structured output; nil: anything
 	reach      *Reach
 }
 
@@ -28,13 +29,13 @@ type Tool struct {
 func NewTool(plugin *Plugin, definition session.ToolDefinition, reach *Reach) (*Tool, error) {
 	t := &Tool{plugin: plugin, name: definition.Name, definition: definition, reach: reach}
 	var err error
-	if t.input, err = CompileSchema(definition.Input); err != nil {
+	if t.input, err = schema.Compile(definition.Input); err != nil {
 		return nil, fmt.Errorf("tool %s: the schema of its input: %w", t.name, err)
 	}
 	if definition.Output == nil {
 		return t, nil
 	}
-	if t.answer, err = CompileSchema(definition.Output); err != nil {
+	if t.answer, err = schema.Compile(definition.Output); err != nil {
 		return nil, fmt.Errorf("tool %s: the schema of its output: %w", t.name, err)
 	}
 	return t, nil

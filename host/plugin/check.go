@@ -9,6 +9,7 @@ import (
 
 	abi "github.com/plinthhost/plinth/abi/v1"
 	"github.com/plinthhost/plinth/host/bridge"
+	"github.com/plinthhost/plinth/session/schema"
 )
 
 var (
@@ -110,7 +111,7 @@ func (c *checker) schema(path, owner string, text *string) error {
 		}
 		*text = string(content)
 	}
-	if _, err := bridge.CompileSchema([]byte(*text)); err != nil {
+	if _, err := schema.Compile([]byte(*text)); err != nil {
 		return c.fail(path, "%s has no valid JSON Schema here: %v", owner, err)
 	}
 	return nil

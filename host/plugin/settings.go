@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	abi "github.com/plinthhost/plinth/abi/v1"
-	"github.com/plinthhost/plinth/host/bridge"
+	"github.com/plinthhost/plinth/session/schema"
 )
 
 // checkConfig holds the operator's settings to the manifest's schema and answers
@@ -24,11 +24,11 @@ func checkConfig(m abi.Manifest, settings map[string]any) (json.RawMessage, erro
 	if err != nil {
 		return nil, fmt.Errorf("plugins.%q.config: %w", m.ID, err)
 	}
-	schema, err := bridge.CompileSchema([]byte(m.Config.Schema))
+	compiled, err := schema.Compile([]byte(m.Config.Schema))
 	if err != nil {
 		return nil, fmt.Errorf("plugin %s: config.schema: %w", m.ID, err)
 	}
-	if err := schema.Check(encoded); err != nil {
+	if err := compiled.Check(encoded); err != nil {
 		return nil, fmt.Errorf("plugins.%q.config does not fit the plugin's schema: %w", m.ID, err)
 	}
 	return encoded, nil

@@ -24,7 +24,7 @@ func kernel(t *testing.T) (*sessiontest.World, *Manager) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { // before the kernel closes
-		w.Coordinator.Close()
+		w.Coordinator.Close(0)
 		if err := m.Close(); err != nil {
 			t.Error(err)
 		}

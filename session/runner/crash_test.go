@@ -115,9 +115,7 @@ func continued(t *testing.T, id string, prefix []store.Event) {
 	for range 4 {
 		w.Provider.Script(Say("Continued"))
 	}
-	if err := w.Coordinator.Run(t.Context(), id); err != nil {
-		t.Fatal(err)
-	}
+	w.Run(id)
 	if runs != 0 {
 		t.Errorf("%d tools ran again", runs)
 	}

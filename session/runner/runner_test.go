@@ -241,9 +241,7 @@ func TestAnAdmissionAfterTheBoundaryWaitsForTheNext(t *testing.T) {
 		w.Admit(id, "three", session.Steer)
 		Say("ok")(ctx, request, yield)
 	}, Say("again"))
-	if err := w.Coordinator.Run(t.Context(), id); err != nil {
-		t.Fatal(err)
-	}
+	w.Run(id)
 	if n := len(w.Provider.Requests()); n != 2 {
 		t.Errorf("%d requests, want 2: the late steer joins at the next boundary", n)
 	}
@@ -253,16 +251,14 @@ func TestAWakeWithoutEligibleInputDoesNothing(t *testing.T) {
 	w := New(t, Options{})
 	id := w.Create()
 	w.Admit(id, "not yet", session.Steer)
-	if err := w.Runner.Drain(t.Context(), id, false); err != nil {
+	if err := w.Runner.Drain(t.Context(), &session.Work{Session: id}); err != nil {
 		t.Fatal(err)
 	}
 	if n := len(w.Provider.Requests()); n != 0 {
 		t.Fatalf("%d requests, want none", n)
 	}
 	w.Provider.Script(Say("ok"))
-	if err := w.Coordinator.Run(t.Context(), id); err != nil {
-		t.Fatal(err)
-	}
+	w.Run(id)
 	if n := len(w.Provider.Requests()); n != 1 {
 		t.Fatalf("%d requests, want one", n)
 	}
@@ -283,9 +279,7 @@ func TestBlockedContextKeepsThePromptPending(t *testing.T) {
 		t.Fatalf("pending %v, %v", pending, err)
 	}
 	date.Store("Monday")
-	if err := w.Coordinator.Run(t.Context(), id); err != nil {
-		t.Fatal(err)
-	}
+	w.Run(id)
 	if got := w.Provider.Requests()[0]; got.System[0].Text != "core/date is Monday" || len(got.Messages) != 1 {
 		t.Errorf("request %+v", got)
 	}

@@ -63,7 +63,7 @@ func New(t testing.TB, options Options) *World {
 	w.Runner = runner.New(runner.Services{Log: w.Log, Encoder: w.Encoder, Kinds: w.Kinds, Registries: w.Registries,
 		Permissions: w.Permissions, Live: w.Live, Logger: hclog.NewNullLogger()}, options.Config)
 	w.Coordinator = session.NewCoordinator(w.Runner.Drain, hclog.NewNullLogger())
-	w.Sessions = session.NewSessions(w.Log, w.Encoder, places{}, w.Coordinator, session.Defaults{Agent: "build", Model: model})
+	w.Sessions = session.NewSessions(w.Log, w.Encoder, places{}, runner.Execution{Coordinator: w.Coordinator, Runner: w.Runner}, session.Defaults{Agent: "build", Model: model})
 	w.Contribute("core/scripted", w.Kinds.Providers.Contribute("scripted", 0, w.Provider))
 	t.Cleanup(w.Close)
 	return w
@@ -86,7 +86,7 @@ func OpenStore(t testing.TB, dir string) *sqlite.Store {
 
 // Close stops the drains and closes the store.
 func (w *World) Close() {
-	w.Coordinator.Close()
+	w.Coordinator.Close(0)
 	if err := w.Log.Close(); err != nil {
 		w.T.Error(err)
 	}
@@ -130,6 +130,39 @@ func (w *World) admit(request session.PromptRequest) session.Input {
 		w.T.Fatal(err)
 	}
 	return input
+}
+
+// Run resumes the session, waits until nothing works on it, and holds it to having
+// completed its last activity.
+func (w *World) Run(id string) {
+	w.T.Helper()
+	if err := w.Sessions.Resume(w.T.Context(), id); err != nil {
+		w.T.Fatal(err)
+	}
+	if err := w.Coordinator.Settle(w.T.Context(), id); err != nil {
+		w.T.Fatal(err)
+	}
+	ended, err := w.lastEnd(id)
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	if ended.Outcome != session.Completed {
+		w.T.Fatalf("the last activity ended with %+v", ended)
+	}
+}
+
+func (w *World) lastEnd(id string) (last session.ActivityEnded, err error) {
+	page, err := w.Log.Read(w.T.Context(), id, -1, 10_000)
+	for _, event := range page.Events {
+		payload, err := session.Decode(event)
+		if err != nil {
+			return last, err
+		}
+		if ended, ok := payload.(session.ActivityEnded); ok {
+			last = ended
+		}
+	}
+	return last, err
 }
 
 // Await reads the session's events from seq 0 on until one is of the type, the

@@ -30,7 +30,7 @@ func Layers() []Layer {
 		{"domain", []string{"session"}},
 		{"drivers", []string{"store/sqlite"}},
 		{"disk", []string{"store/sqllog"}},
-		{"leaves", []string{"store", "registry"}},
+		{"leaves", []string{"store", "registry", "session/schema"}},
 		{"packing", []string{"abi/pack"}},
 		{"contract", []string{"abi/v1", "client/protocol"}},
 	}
@@ -78,6 +78,7 @@ func Leaves() []Leaf {
 		{"client/protocol", true, "other clients take it as it is"},
 		{"registry", true, "it is a leaf of the kernel"},
 		{"store", false, "the contract of the log depends on no user of the log"},
+		{"session/schema", false, "the kernel and the bridge hold JSON to schemas in the same words"},
 		{"docs/examples/follow", false, "it shows that the documented frames are all a client needs"},
 		{"host/wasm", false, "the engine takes bytes and names, so it can be replaced"},
 		{"host/wasm/binary", true, "it reads what strangers send, and is small enough to be read whole"},

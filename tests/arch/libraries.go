@@ -21,6 +21,7 @@ func Libraries() []Library {
 		{"github.com/mattn/go-sqlite3", []string{"store/sqlite"}, "the driver is one package"},
 		{"github.com/danielgtaylor/huma", []string{"host/server"}, "the HTTP framework stays at the edge"},
 		{"github.com/gorilla/websocket", []string{"host/server", "client", "docs/examples/follow"}, "both ends of the live stream and the example of one, and nobody else"},
+		{"github.com/santhosh-tekuri/jsonschema", []string{"session/schema"}, "what does not fit a schema is worded in one place, and no schema reads anything outside itself"},
 		{"log/slog", nil, "logging is hclog, handed down"},
 		{"log", nil, "logging is hclog, handed down"},
 	}

@@ -1,4 +1,4 @@
-package bridge
+package schema
 
 import (
 	"errors"
@@ -9,7 +9,7 @@ import (
 
 func compile(t *testing.T, text string) *Schema {
 	t.Helper()
-	schema, err := CompileSchema([]byte(text))
+	schema, err := Compile([]byte(text))
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
@@ -96,7 +96,7 @@ func TestSchemasThatAreRefused(t *testing.T) {
 		{`{"$schema":"https://schema.example/draft"}`, "it refers to https://schema.example/draft; put what it needs under $defs"},
 	}
 	for _, test := range tests {
-		if _, err := CompileSchema([]byte(test.schema)); err == nil || !strings.HasPrefix(err.Error(), test.want) {
+		if _, err := Compile([]byte(test.schema)); err == nil || !strings.HasPrefix(err.Error(), test.want) {
 			t.Errorf("%s:\ngot  %v\nwant %s", test.schema, err, test.want)
 		}
 	}
