@@ -121,6 +121,12 @@ func (c *Client) Plugins(ctx context.Context) (list protocol.PluginList, err err
 	return list, err
 }
 
+// Agents answers the agents, hidden ones too.
+func (c *Client) Agents(ctx context.Context) (list protocol.AgentList, err error) {
+	err = c.do(ctx, request{method: http.MethodGet, path: "/v1/agents"}, &list)
+	return list, err
+}
+
 // Tokens lists the tokens.
 func (c *Client) Tokens(ctx context.Context) (list protocol.TokenList, err error) {
 	err = c.do(ctx, request{method: http.MethodGet, path: "/v1/tokens"}, &list)

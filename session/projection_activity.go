@@ -95,7 +95,7 @@ func (p projector) turnStarted(e TurnStarted) error {
 	if err := p.activity(e.Activity, set, e.Turn, e.Step, p.seq); err != nil {
 		return err
 	}
-	return p.spend(Spent{Turns: 1})
+	return p.spend(Totals{Turns: 1})
 }
 
 func (p projector) retryScheduled(e RetryScheduled) error {
@@ -111,7 +111,7 @@ func (p projector) retryScheduled(e RetryScheduled) error {
 }
 
 // spend adds to what the session, its ancestors and the day have spent.
-func (p projector) spend(s Spent) error {
+func (p projector) spend(s Totals) error {
 	scopes := []string{p.session, "day/" + time.UnixMilli(p.at).UTC().Format(time.DateOnly)}
 	ancestors, err := LoadAncestors(p.ctx, p.tx, p.session)
 	if err != nil {

@@ -69,7 +69,7 @@ func (p projector) stepEnded(e StepEnded) error {
 	}); err != nil {
 		return err
 	}
-	return p.spend(spentOf(e.Usage, e.Cost))
+	return p.spend(totalsOf(e.Usage, e.Cost))
 }
 
 func (p projector) stepFailed(e StepFailed) error {
@@ -78,12 +78,12 @@ func (p projector) stepFailed(e StepFailed) error {
 	}); err != nil {
 		return err
 	}
-	return p.spend(spentOf(e.Usage, e.Cost))
+	return p.spend(totalsOf(e.Usage, e.Cost))
 }
 
-// spentOf is what a step spent; unknown usage and cost are counted as such.
-func spentOf(usage *Usage, cost *int64) Spent {
-	var s Spent
+// totalsOf is what a step spent; unknown usage and cost are counted as such.
+func totalsOf(usage *Usage, cost *int64) Totals {
+	var s Totals
 	if usage != nil {
 		s.Usage = *usage
 	}

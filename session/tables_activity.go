@@ -63,23 +63,28 @@ func LoadRunning(ctx context.Context, tx store.Tx) ([]string, error) {
 	return collect(rows, err, scanText)
 }
 
-// Spent is what was spent, as far as it is known.
-type Spent struct {
+// Totals are what a scope has spent.
+type Totals struct {
 	Usage    Usage `json:"usage"`
 	CostNano int64 `json:"cost_nano"` // nano-dollars, of the steps with a price
 	Unpriced int64 `json:"unpriced"`  // steps whose cost is unknown
 	Turns    int64 `json:"turns"`
 }
 
-// LoadSpent reads what a scope has spent: a session's id, which counts its children,
+// Spent is what budgets look at.
+func (t Totals) Spent() Spent {
+	return Spent{Tokens: t.Usage.Input + t.Usage.Output, CostNano: t.CostNano, Turns: t.Turns, CostUnknown: t.Unpriced > 0}
+}
+
+// LoadTotals reads what a scope has spent: a session's id, which counts its children,
 // or "day/YYYY-MM-DD" in UTC.
-func LoadSpent(ctx context.Context, tx store.Tx, scope string) (Spent, error) {
-	var s Spent
+func LoadTotals(ctx context.Context, tx store.Tx, scope string) (Totals, error) {
+	var s Totals
 	err := tx.QueryRow(ctx, `SELECT input, output, reasoning, cache_read, cache_write, cost_nano, unpriced, turns
 		FROM spent WHERE scope = $1`, scope).Scan(&s.Usage.Input, &s.Usage.Output, &s.Usage.Reasoning, &s.Usage.CacheRead,
 		&s.Usage.CacheWrite, &s.CostNano, &s.Unpriced, &s.Turns)
 	if isNotFound(err) {
-		return Spent{}, nil
+		return Totals{}, nil
 	}
 	return s, err
 }

@@ -14,6 +14,7 @@ const (
 	MethodPermissionsList  = "permissions.list"  // PermissionsParams → PermissionList
 	MethodPermissionReply  = "permission.reply"  // ReplyParams → PermissionReceipt
 	MethodPluginsList      = "plugins.list"      // nothing → PluginList
+	MethodAgentsList       = "agents.list"       // nothing → AgentList
 )
 
 // MaxKey bounds the key of a command, in bytes.

@@ -50,6 +50,7 @@ type app struct {
 	registries  *registry.Registries
 	kinds       session.Kinds
 	permissions *session.Permissions
+	agents      *session.Agents
 	plugins     *plugin.Manager
 	coordinator *session.Coordinator
 	backend     *backend
@@ -68,6 +69,9 @@ func (a *app) start(ctx context.Context) (err error) {
 			err = errors.Join(err, a.close())
 		}
 	}()
+	if a.agents, err = session.NewAgents(a.config.Agents, a.config.Agent); err != nil {
+		return fmt.Errorf("configure agents: %w", err)
+	}
 	if err := a.openStore(ctx); err != nil {
 		return err
 	}
@@ -118,13 +122,13 @@ func (a *app) startRunner(ctx context.Context, encoder session.Encoder) error {
 	work := runner.New(runner.Services{Log: a.store, Encoder: encoder, Kinds: a.kinds, Registries: a.registries,
 		Permissions: a.permissions, Live: live, Logger: a.logger.Named("runner")}, settings)
 	a.coordinator = session.NewCoordinator(work.Drain, a.logger.Named("session"))
-	a.closers = append(a.closers, func() error { a.coordinator.Close(0); return nil })
+	a.closers = append(a.closers, func() error { a.coordinator.Close(a.config.Runner.ShutdownGrace()); return nil })
 	if err := a.recover(ctx, work); err != nil {
 		return err
 	}
-	sessions := session.NewSessions(a.store, encoder, places{}, runner.Execution{Coordinator: a.coordinator, Runner: work}, session.Defaults{Agent: a.config.Agent, Model: a.config.Model})
+	sessions := session.NewSessions(a.store, encoder, places{}, a.coordinator, session.Defaults{Agent: a.agents.Default(), Model: a.config.Model})
 	a.backend = &backend{log: a.store, sessions: sessions, permissions: a.permissions, coordinator: a.coordinator, live: live,
-		plugins: a.plugins, keys: newKeys(a.store.KV(), time.Now), directory: a.directory}
+		plugins: a.plugins, agents: a.agents, keys: newKeys(a.store.KV(), time.Now), directory: a.directory}
 	tokens := server.NewTokenStore(a.store.KV(), time.Now)
 	var err error
 	a.server, err = server.New(server.Options{
@@ -132,7 +136,7 @@ func (a *app) startRunner(ctx context.Context, encoder session.Encoder) error {
 		Version: version, Logger: a.logger.Named("server"),
 	}, server.Backend{
 		Sessions: sessionService{a.backend}, Prompts: promptService{a.backend}, Control: controlService{a.backend},
-		Permissions: permissionService{a.backend}, Plugins: pluginService{a.backend},
+		Permissions: permissionService{a.backend}, Plugins: pluginService{a.backend}, Agents: agentService{a.backend},
 		Events: eventService{a.backend}, Deltas: deltaService{a.backend}, Access: tokens, Tokens: tokens,
 		Ready: func(context.Context) error { return nil },
 	})

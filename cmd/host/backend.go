@@ -22,6 +22,7 @@ type backend struct {
 	coordinator *session.Coordinator
 	live        *session.Live
 	plugins     *plugin.Manager
+	agents      *session.Agents
 	keys        *keys
 	// directory is where a session works whose creator does not say.
 	directory string
@@ -87,6 +88,9 @@ func (b sessionService) Create(ctx context.Context, caller server.Caller, reques
 			return protocol.Session{}, false, err
 		}
 		id = idOf(session.PrefixSession, caller)
+	}
+	if err := b.chosen(request.Agent, func() error { _, err := b.sessions.Get(ctx, id); return err }); err != nil {
+		return protocol.Session{}, false, wireError(err)
 	}
 	s, created, err := b.sessions.Create(ctx, by, session.CreateRequest{
 		ID: id, Directory: directory, Title: request.Title, Agent: request.Agent, Model: kernelModel(request.Model)})

@@ -17,6 +17,9 @@ func (b promptService) Admit(ctx context.Context, caller server.Caller, id strin
 	if message == "" {
 		message = idOf(session.PrefixMessage, caller)
 	}
+	if err := b.chosen(prompt.Agent, func() error { _, err := b.sessions.Input(ctx, message); return err }); err != nil {
+		return protocol.Receipt{}, wireError(err)
+	}
 	input, err := b.sessions.Admit(ctx, origin(caller), session.PromptRequest{
 		ID: message, Session: id, Prompt: kernelPrompt(prompt.PromptBody), Delivery: session.Delivery(prompt.Delivery),
 		AdmitOnly: prompt.Resume != nil && !*prompt.Resume,

@@ -194,7 +194,7 @@ func TestOpenAPI(t *testing.T) {
 			}
 		}
 	}
-	if operations != 17 {
+	if operations != 18 {
 		t.Errorf("%d operations are described: %v", operations, spec.Paths)
 	}
 	if spec.Components.Schemas["ErrorModel"] != nil || spec.Components.Schemas["Problem"] == nil {
@@ -241,6 +241,16 @@ func TestPlugins(t *testing.T) {
 	broken := protocol.Plugin{Origin: "/p/plugin.toml", State: protocol.PluginFailed, Error: "/p/plugin.toml:1: no"}
 	r.Load(broken)
 	diff(t, "plugins", protocol.PluginList{Plugins: []protocol.Plugin{broken}}, get[protocol.PluginList](r, call{method: "GET", path: "/v1/plugins"}))
+}
+
+func TestAgents(t *testing.T) {
+	t.Parallel()
+	r := start(t)
+	diff(t, "an empty list", map[string]any{"agents": []any{}, "default": ""}, get[map[string]any](r, call{method: "GET", path: "/v1/agents"}))
+	list := protocol.AgentList{Default: "build", Agents: []protocol.Agent{{Name: "build", Mode: protocol.AgentPrimary},
+		{Name: "explore", Description: "Finds things", Mode: protocol.AgentSubagent, Model: &protocol.ModelRef{Provider: "p", Model: "m"}, Steps: 3}}}
+	r.Offer(list)
+	diff(t, "agents", list, get[protocol.AgentList](r, call{method: "GET", path: "/v1/agents"}))
 }
 
 func TestTokenStore(t *testing.T) {

@@ -16,6 +16,7 @@ type Backend struct {
 	Control     Control
 	Permissions Permissions
 	Plugins     Plugins
+	Agents      Agents
 	Events      Events
 	Deltas      Deltas
 	// Access and Tokens are usually one *TokenStore.
@@ -77,6 +78,11 @@ type Permissions interface {
 // Plugins tells what became of the plugins.
 type Plugins interface {
 	List(ctx context.Context) (protocol.PluginList, error)
+}
+
+// Agents tells which agents there are.
+type Agents interface {
+	List(ctx context.Context) (protocol.AgentList, error)
 }
 
 // Events reads the sessions' event logs.

@@ -73,6 +73,10 @@ func (s *Server) methodTable() map[string]method {
 			list, err := s.listPlugins(ctx)
 			return list, "", "", err
 		}),
+		protocol.MethodAgentsList: takes(protocol.ScopeRead, func(ctx context.Context, _ Caller, _ protocol.NoParams) (any, string, string, error) {
+			list, err := s.listAgents(ctx)
+			return list, "", "", err
+		}),
 	}
 }
 

@@ -83,6 +83,8 @@ func TestRequests(t *testing.T) {
 	permission := r.Ask("ses_a")
 	good("permissions.list", `{"sessionID":"ses_a"}`, permission)
 	good("permission.reply", `{"id":"`+permission+`","reply":"once"}`, permission)
+	good("plugins.list", `{}`, `"plugins":[]`)
+	good("agents.list", `{}`, `"agents":[]`)
 	r.Settle("ses_a", "resume", protocol.PromptResult{})
 	good("session.resume", `{"sessionID":"ses_a"}`, `"seq":5`)
 	for _, test := range []struct {

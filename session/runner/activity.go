@@ -42,17 +42,17 @@ type activity struct {
 	// reminders is how often the model was reminded of a structured answer.
 	reminders int
 	// allowed are the budgets that a person has let it exceed.
-	allowed map[string]bool
+	allowed map[allowance]bool
 }
 
 func newActivity(d *drain, opener session.Opener, promote promotion) *activity {
-	return &activity{id: d.Encoder.IDs.New(session.PrefixActivity), opener: opener, promote: promote, allowed: map[string]bool{}}
+	return &activity{id: d.Encoder.IDs.New(session.PrefixActivity), opener: opener, promote: promote, allowed: map[allowance]bool{}}
 }
 
 // continued is an activity that another drain began.
 func continued(a session.Activity) *activity {
 	return &activity{id: a.ID, opener: a.Opener, promote: promoteSteers, started: true, turns: a.Turns, steps: a.Steps,
-		allowed: map[string]bool{}}
+		allowed: map[allowance]bool{}}
 }
 
 // activity runs provider turns until nothing asks for another.

@@ -13,21 +13,18 @@ import (
 // spendable answers nil when the session, its ancestors and the day may spend more.
 // A budget that asks is asked about once per activity.
 func (t *turn) spendable(ctx context.Context, current session.Session) error {
-	exceeded, err := t.exceeded(ctx, current)
-	if err != nil {
-		return err
-	}
-	for _, budget := range exceeded {
-		if budget.Budget.Action == session.BudgetAsk && t.activity.allowed[budget.Error()] {
-			continue
+	for {
+		reached, scope, err := t.reached(ctx, current)
+		if reached == nil || err != nil {
+			return err
 		}
-		failure := &session.Failure{Code: session.FailureBudget, Message: budget.Error()}
-		if budget.Budget.Action != session.BudgetAsk {
+		failure := &session.Failure{Code: session.FailureBudget, Message: reached.Error()}
+		if reached.Budget.Action != session.BudgetAsk {
 			return failure
 		}
 		asker := t.asker("")
-		asker.Session, asker.Agent, asker.Location = t.session, current.Agent, current.Location
-		err := t.Permissions.Authorise(ctx, asker, session.PermissionRequest{Action: "budget", Resources: []string{budget.Error()}, Before: true})
+		asker.Agent, asker.Location = current.Agent, current.Location
+		err = t.Permissions.Authorise(ctx, asker, session.PermissionRequest{Action: "budget", Resources: []string{reached.Error()}, Before: true})
 		if denied, ok := errors.AsType[*session.DeniedError](err); ok {
 			if denied.Declined {
 				return errDeclined
@@ -37,34 +34,42 @@ func (t *turn) spendable(ctx context.Context, current session.Session) error {
 		if err != nil {
 			return err
 		}
-		t.activity.allowed[budget.Error()] = true
+		t.activity.allowed[allowance{scope, reached.Budget}] = true
 	}
-	return nil
 }
 
-func (t *turn) exceeded(ctx context.Context, current session.Session) (exceeded []*session.BudgetError, err error) {
+// allowance is a budget of a session that a person let the activity exceed.
+type allowance struct {
+	session string
+	budget  session.Budget
+}
+
+// reached answers the first budget that is used up and was not allowed to be, and
+// whose it is.
+func (t *turn) reached(ctx context.Context, current session.Session) (reached *session.BudgetError, scope string, err error) {
 	err = t.Log.View(ctx, func(tx store.Tx) error {
-		ancestors, err := session.LoadAncestors(ctx, tx, t.session)
+		day, err := session.LoadTotals(ctx, tx, "day/"+t.Encoder.Clock.Now().UTC().Format(time.DateOnly))
 		if err != nil {
 			return err
 		}
-		day, err := session.LoadSpent(ctx, tx, "day/"+t.Encoder.Clock.Now().UTC().Format(time.DateOnly))
-		if err != nil {
-			return err
-		}
-		for _, id := range append([]string{t.session}, ancestors...) {
-			spent, err := session.LoadSpent(ctx, tx, id)
+		for whose := current; ; {
+			spent, err := session.LoadTotals(ctx, tx, whose.ID)
 			if err != nil {
 				return err
 			}
-			own, err := session.LoadSession(ctx, tx, id)
-			if err != nil {
+			budgets := slices.DeleteFunc(slices.Concat(t.config.Budgets, whose.Budgets), func(b session.Budget) bool {
+				return t.activity.allowed[allowance{whose.ID, b}]
+			})
+			if reached = session.Exceeded(budgets, spent.Spent(), day.Spent()); reached != nil || whose.Parent == "" {
+				scope = whose.ID
+				return nil
+			}
+			if whose, err = session.LoadSession(ctx, tx, whose.Parent); errors.Is(err, session.ErrNotFound) {
+				return nil
+			} else if err != nil {
 				return err
 			}
-			budgets := slices.Concat(t.config.Budgets, own.Budgets)
-			exceeded = append(exceeded, session.Exceeded(budgets, spent, day)...)
 		}
-		return nil
 	})
-	return exceeded, err
+	return reached, scope, err
 }

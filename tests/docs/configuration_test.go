@@ -75,6 +75,8 @@ func documentKeys(t *testing.T) []keyOf {
 				for _, setting := range known(t, "[plugins.\"a/b\"]\nzz = 1\n") {
 					keys = append(keys, keyOf{`plugins."OWNER/NAME".` + setting, pluginKinds[setting].kind, pluginKinds[setting].preset})
 				}
+			case inner == nil && kind == "map":
+				keys = append(keys, keyOf{key, "table", ""})
 			case inner == nil:
 				keys = append(keys, keyOf{key, kind, ""})
 			case kind == "map":
@@ -117,8 +119,12 @@ func unwrap(structs map[string]*ast.StructType, expression ast.Expr) (fields *as
 		switch {
 		case structs[e.Name] != nil:
 			return structs[e.Name], "table"
-		case e.Name == "int":
+		case e.Name == "int", e.Name == "int64":
 			return nil, "whole number"
+		case e.Name == "float64":
+			return nil, "number"
+		case e.Name == "any":
+			return nil, "string or number"
 		case e.Name == "bool":
 			return nil, "true or false"
 		}

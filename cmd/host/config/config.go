@@ -16,6 +16,8 @@ type Config struct {
 	Model session.ModelRef
 	// Agent is what new sessions run as; "build".
 	Agent string
+	// Agents are all there are, by name; those of session.DefaultAgents.
+	Agents []session.Agent
 	// Listen is the TCP address of the API; "127.0.0.1:4747".
 	Listen string
 	// AllowedHosts are names, without port, that the Host header may have besides
@@ -31,7 +33,9 @@ type Config struct {
 	Providers map[string]Provider
 	Network   Network
 	// Rules of permission, in order; the last that fits decides. None.
-	Rules   []Rule
+	Rules []Rule
+	// Budgets in order; none.
+	Budgets []session.Budget
 	Runner  Runner
 	Engine  Engine
 	Process Process
@@ -49,12 +53,6 @@ type Rule struct {
 	Action   string `toml:"action"`
 	Resource string `toml:"resource"`
 	Effect   string `toml:"effect"` // allow, ask or deny
-}
-
-// Runner bounds what one prompt may set going.
-type Runner struct {
-	MaxTurns         int // provider turns per activity; 25
-	MaxParallelTools int // tool calls at once per turn; 16
 }
 
 // Engine bounds what the guests of all plugins use together.
@@ -100,10 +98,11 @@ type Process struct {
 func defaults(folders Folders) Config {
 	return Config{
 		Model:    session.ModelRef{Provider: "offline", Model: "rules"},
-		Agent:    "build",
+		Agent:    session.DefaultAgent,
+		Agents:   session.DefaultAgents(),
 		Listen:   "127.0.0.1:4747",
 		Data:     folders.Data,
-		Runner:   Runner{MaxTurns: 25, MaxParallelTools: 16},
+		Runner:   defaultRunner(),
 		Engine:   Engine{MemoryMiB: 1024},
 		LogLevel: "info",
 	}

@@ -38,13 +38,19 @@ func TestDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := config.Config{
-		Model: session.ModelRef{Provider: "offline", Model: "rules"}, Agent: "build", Listen: "127.0.0.1:4747",
-		Data: filepath.Join(dir, ".local/share/plinth"), Runner: config.Runner{MaxTurns: 25, MaxParallelTools: 16}, Engine: config.Engine{MemoryMiB: 1024},
+		Model: session.ModelRef{Provider: "offline", Model: "rules"}, Agent: "build", Agents: session.DefaultAgents(), Listen: "127.0.0.1:4747",
+		Data: filepath.Join(dir, ".local/share/plinth"), Runner: runner(25, 16), Engine: config.Engine{MemoryMiB: 1024},
 		LogLevel: "info", File: filepath.Join(dir, ".config/plinth/config.toml"),
 	}
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(config.Config{})); diff != "" {
 		t.Error(diff)
 	}
+}
+
+// runner is the default with other numbers of turns and tools.
+func runner(turns, tools int) config.Runner {
+	return config.Runner{MaxTurns: turns, MaxParallelTools: tools, MaxCallsPerTurn: 128, Recovery: "ask", RetryAttempts: 4, RetryMaxWaitMS: 900000,
+		FirstEventMS: 60000, IdleMS: 120000, ShutdownGraceMS: 10000, MaxPending: 256, MaxSteers: 32, StructuredRetries: 2}
 }
 
 const full = `
@@ -99,13 +105,13 @@ func TestFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := config.Config{
-		Model: session.ModelRef{Provider: "local", Model: "llama/3"}, Agent: "plan", Listen: "[::1]:0",
+		Model: session.ModelRef{Provider: "local", Model: "llama/3"}, Agent: "plan", Agents: session.DefaultAgents(), Listen: "[::1]:0",
 		AllowedHosts: []string{"plinth.example", "10.0.0.1"}, AllowedOrigins: []string{"https://plinth.example:8443"},
 		Data: filepath.Join(dir, "data"),
 		Providers: map[string]config.Provider{"local": {Plugin: "core/openai", BaseURL: "http://127.0.0.1:8080/v1",
 			Secret: "env:PLINTH_LOCAL_KEY", Models: []string{"llama/3", "other"}}},
 		Rules:  []config.Rule{{Action: "*", Resource: "*", Effect: "ask"}, {Action: "read", Resource: "docs/*", Effect: "allow"}},
-		Runner: config.Runner{MaxTurns: 3, MaxParallelTools: 2}, Engine: config.Engine{MemoryMiB: 1024},
+		Runner: runner(3, 2), Engine: config.Engine{MemoryMiB: 1024},
 		Process: config.Process{Shell: "zsh", Inherit: []string{"DISPLAY", "CARGO_*"}},
 		Plugins: config.Plugins{Folders: []string{"/opt/plugins", filepath.Join(dir, "plugins")}, Settings: map[string]config.Plugin{
 			"acme/weather": {}, "acme/rules": {Enabled: true, Config: json.RawMessage(`{"level":3,"rules":["be kind"]}`),
@@ -118,7 +124,7 @@ func TestFile(t *testing.T) {
 }
 
 func TestLayers(t *testing.T) {
-	_, environ := home(t, "agent = \"file\"\nlisten = \"127.0.0.1:1\"\ndata = \"/file\"\nallowed_hosts = [\"bad host\"]\n[runner]\nmax_turns = 0\n[log]\nlevel = \"loud\"\n")
+	_, environ := home(t, "agent = \"file\"\nlisten = \"127.0.0.1:1\"\ndata = \"/file\"\nallowed_hosts = [\"bad host\"]\n[agents.file]\n[runner]\nmax_turns = 0\n[log]\nlevel = \"loud\"\n")
 	got, err := config.Load(config.Sources{
 		Environ: append(environ, "PLINTH_LISTEN=127.0.0.1:2", "PLINTH_DATA=/variable", "PLINTH_RUNNER_MAX_TURNS=nonsense",
 			"PLINTH_ALLOWED_HOSTS=a.example, b.example", "PLINTH_PLUGINS_FOLDERS=/a:/b", "PLINTH_LOG_LEVEL=warn", "PLINTH_TOKEN=x"),
@@ -154,6 +160,8 @@ func TestProblems(t *testing.T) {
 		"model unknown":    {"model = \"x/y\"\n" + provider, `FILE:1: model = "x/y": there is no provider "x"; known are offline, p; add a table [providers.x]`},
 		"model of offline": {"model = \"offline/gpt\"", `FILE:1: model = "offline/gpt": the provider offline has one model`},
 		"model not listed": {"model = \"p/y\"\n" + provider + "models = [\"z\"]", `FILE:1: model = "p/y": the models of "p" are z`},
+		"agent unknown":    {"\nagent = \"coder\"", `FILE:2: agent = "coder": is no agent of the mode primary or all; those are build, plan; choose one of them, or configure [agents.coder]`},
+		"agent of tasks":   {"agent = \"explore\"", `FILE:1: agent = "explore": is no agent of the mode primary or all`},
 		"agent":            {"agent = \"Build It\"", `FILE:1: agent = "Build It": must be a name`},
 		"listen":           {"listen = \"4747\"", `FILE:1: listen = "4747": must be an IP address or localhost with a port`},
 		"listen port":      {"listen = \"127.0.0.1:99999\"", `FILE:1: listen = "127.0.0.1:99999": must be`},
@@ -229,12 +237,12 @@ func TestProblemsOfVariablesAndFlags(t *testing.T) {
 }
 
 func TestNamedFile(t *testing.T) {
-	dir, environ := home(t, "agent = \"usual\"")
+	dir, environ := home(t, "agent = \"plan\"")
 	other := filepath.Join(dir, "other.toml")
 	if _, err := config.Load(config.Sources{Environ: environ, Flags: config.Overrides{File: other}}); err == nil || !strings.Contains(err.Error(), other) {
 		t.Errorf("a named file that is not there: %v", err)
 	}
-	if err := os.WriteFile(other, []byte("agent = \"named\""), 0o600); err != nil {
+	if err := os.WriteFile(other, []byte("agent = \"named\"\n[agents.named]"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, sources := range []config.Sources{

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -27,10 +26,9 @@ type document struct {
 	Permissions    struct {
 		Rules []Rule `toml:"rules"`
 	} `toml:"permissions"`
-	Runner struct {
-		MaxTurns         *int `toml:"max_turns"`
-		MaxParallelTools *int `toml:"max_parallel_tools"`
-	} `toml:"runner"`
+	Runner  runnerTable           `toml:"runner"`
+	Agents  map[string]agentTable `toml:"agents"`
+	Budgets []budgetTable         `toml:"budgets"`
 	Process struct {
 		Shell   *string  `toml:"shell"`
 		Inherit []string `toml:"inherit"`
@@ -58,8 +56,7 @@ func (l *loader) decode(path string, data []byte) {
 	set(&l.config.Listen, doc.Listen)
 	set(&l.config.Data, doc.Data)
 	set(&l.config.LogLevel, doc.Log.Level)
-	set(&l.config.Runner.MaxTurns, doc.Runner.MaxTurns)
-	set(&l.config.Runner.MaxParallelTools, doc.Runner.MaxParallelTools)
+	l.runner(doc.Runner)
 	set(&l.config.Engine.MemoryMiB, doc.Engine.MemoryMiB)
 	set(&l.config.Engine.Tools, doc.Engine.Tools)
 	set(&l.config.Engine.Quick, doc.Engine.Quick)
@@ -73,6 +70,8 @@ func (l *loader) decode(path string, data []byte) {
 	l.config.Providers = doc.Providers
 	l.network(doc.Network)
 	l.config.Rules = doc.Permissions.Rules
+	l.agents(doc.Agents)
+	l.budgets(doc.Budgets)
 	l.plugins(doc.Plugins)
 }
 
@@ -266,6 +265,3 @@ func (l *loader) model(text string) {
 	}
 	l.config.Model.Provider, l.config.Model.Model = provider, name
 }
-
-// modelText is the model as it is written.
-func (c Config) modelText() string { return fmt.Sprintf("%s/%s", c.Model.Provider, c.Model.Model) }

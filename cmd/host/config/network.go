@@ -5,10 +5,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"net/netip"
-	"os"
 	"strconv"
 	"strings"
 
@@ -148,34 +145,11 @@ func (l *loader) certificates(key, path string) []byte {
 
 // readCAFile reads a regular file of at most maxCAFile bytes.
 func readCAFile(path string) ([]byte, error) {
-	info, err := os.Stat(path) // first: opening a pipe would wait for its other end
-	if err == nil && !info.Mode().IsRegular() {
-		return nil, errors.New("is not a regular file; name one with certificates in PEM form")
-	}
-	var file *os.File
-	if err == nil {
-		file, err = os.Open(path)
-	}
-	if err != nil {
-		return nil, unreadable(err)
-	}
-	defer file.Close()
-	data, err := io.ReadAll(io.LimitReader(file, maxCAFile+1))
-	switch {
-	case err != nil:
-		return nil, unreadable(err)
-	case len(data) > maxCAFile:
+	data, err := readFile(path, maxCAFile+1, "certificates in PEM form")
+	if err == nil && len(data) > maxCAFile {
 		return nil, fmt.Errorf("has more than %d MiB; name the certificates that are needed", maxCAFile>>20)
 	}
-	return data, nil
-}
-
-// unreadable is a file's error without its path.
-func unreadable(err error) error {
-	if failed, ok := errors.AsType[*fs.PathError](err); ok {
-		err = failed.Err
-	}
-	return fmt.Errorf("cannot be read: %w", err)
+	return data, err
 }
 
 // parsePrivate reads a network like "10.20.0.0/16", or an address for itself alone.

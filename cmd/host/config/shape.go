@@ -74,8 +74,10 @@ func kindAt(key []string) string {
 	switch at.Kind() {
 	case reflect.String:
 		return "a string in quotes"
-	case reflect.Int:
+	case reflect.Int, reflect.Int64:
 		return "a whole number"
+	case reflect.Float64:
+		return "a number"
 	case reflect.Bool:
 		return "true or false"
 	case reflect.Slice:

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/plinthhost/plinth/session"
 )
 
 var (
@@ -20,9 +22,7 @@ var (
 // validate checks the values that all layers together gave.
 func (l *loader) validate() {
 	c := &l.config
-	if !name.MatchString(c.Agent) {
-		l.problem("agent", c.Agent, "must be a name of small letters, digits, - and _, like %q", "build")
-	}
+	l.chosenAgent()
 	l.listen()
 	for i, host := range c.AllowedHosts {
 		if net.ParseIP(host) == nil && !hostname.MatchString(host) {
@@ -44,10 +44,9 @@ func (l *loader) validate() {
 		}
 	}
 	l.providers()
-	l.chosen()
-	l.rules()
-	l.within(join("runner", "max_turns"), c.Runner.MaxTurns, 1, 1000)
-	l.within(join("runner", "max_parallel_tools"), c.Runner.MaxParallelTools, 1, 256)
+	l.offered("model", c.Model)
+	l.rules(join("permissions", "rules"), c.Rules)
+	l.checkRunner()
 	l.within(join("engine", "memory_mib"), c.Engine.MemoryMiB, 16, 1<<20)
 	l.within(join("engine", "tools"), c.Engine.Tools, 0, 1024)
 	l.within(join("engine", "quick"), c.Engine.Quick, 0, 1024)
@@ -80,30 +79,31 @@ func (l *loader) absolute(key, text string) string {
 	return filepath.Clean(path)
 }
 
-// chosen checks the model against the providers.
-func (l *loader) chosen() {
-	model := l.config.Model
+// offered checks a model, set at key, against the providers.
+func (l *loader) offered(key string, model session.ModelRef) {
+	text := model.Provider + "/" + model.Model
 	if model.Provider == offline {
 		if model.Model != "rules" {
-			l.problem("model", l.config.modelText(), `the provider offline has one model, "offline/rules"`)
+			l.problem(key, text, `the provider offline has one model, "offline/rules"`)
 		}
 		return
 	}
 	provider, ok := l.config.Providers[model.Provider]
 	if !ok {
 		known := append([]string{offline}, slices.Sorted(maps.Keys(l.config.Providers))...)
-		l.problem("model", l.config.modelText(), "there is no provider %q; known are %s; add a table [providers.%s]",
+		l.problem(key, text, "there is no provider %q; known are %s; add a table [providers.%s]",
 			model.Provider, strings.Join(known, ", "), model.Provider)
 		return
 	}
 	if len(provider.Models) > 0 && !slices.Contains(provider.Models, model.Model) {
-		l.problem("model", l.config.modelText(), "the models of %q are %s", model.Provider, strings.Join(provider.Models, ", "))
+		l.problem(key, text, "the models of %q are %s", model.Provider, strings.Join(provider.Models, ", "))
 	}
 }
 
-func (l *loader) rules() {
-	for i, rule := range l.config.Rules {
-		key := func(field string) string { return join("permissions", "rules", strconv.Itoa(i), field) }
+// rules checks a list of rules.
+func (l *loader) rules(list string, rules []Rule) {
+	for i, rule := range rules {
+		key := func(field string) string { return join(list, strconv.Itoa(i), field) }
 		if rule.Action == "" {
 			l.problem(key("action"), nil, `is missing; give an action like "read", or "*"`)
 		}

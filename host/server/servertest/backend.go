@@ -219,6 +219,14 @@ func (m plugins) List(context.Context) (protocol.PluginList, error) {
 	return protocol.PluginList{Plugins: slices.Clone(m.plugins)}, m.failure
 }
 
+type agents struct{ *Memory }
+
+func (m agents) List(context.Context) (protocol.AgentList, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.agents, m.failure
+}
+
 type events struct{ *Memory }
 
 func (m events) LogID() string {

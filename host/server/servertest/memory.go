@@ -28,6 +28,7 @@ type Memory struct {
 	asks     map[string]*ask
 	watchers map[string]map[*store.Wake]struct{} // by session
 	plugins  []protocol.Plugin
+	agents   protocol.AgentList
 	next     int
 	failure  error
 	left     chan struct{} // receives when a registration ended
@@ -62,7 +63,7 @@ func New() *Memory {
 func (m *Memory) Backend() server.Backend {
 	return server.Backend{
 		Sessions: sessions{m}, Prompts: prompts{m}, Control: control{m}, Permissions: permissions{m},
-		Plugins: plugins{m}, Events: events{m}, Deltas: deltas{m}, Access: m.TokenStore, Tokens: m.TokenStore, Ready: m.ready,
+		Plugins: plugins{m}, Agents: agents{m}, Events: events{m}, Deltas: deltas{m}, Access: m.TokenStore, Tokens: m.TokenStore, Ready: m.ready,
 	}
 }
 
@@ -91,6 +92,13 @@ func (m *Memory) Load(plugin protocol.Plugin) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.plugins = append(m.plugins, plugin)
+}
+
+// Offer sets the agents.
+func (m *Memory) Offer(list protocol.AgentList) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.agents = list
 }
 
 // Session makes a session with one event and answers its id.

@@ -1,0 +1,28 @@
+package server
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/plinthhost/plinth/client/protocol"
+)
+
+// agentRoutes registers what tells of the agents.
+func (s *Server) agentRoutes(api huma.API) {
+	route(s, api, protocol.ScopeRead, huma.Operation{
+		OperationID: "list-agents", Method: http.MethodGet, Path: "/v1/agents", Summary: "Agents by name, with the default one",
+	}, func(ctx context.Context, _ *noInput) (*answer[protocol.AgentList], error) {
+		list, err := s.listAgents(ctx)
+		return &answer[protocol.AgentList]{list}, err
+	})
+}
+
+func (s *Server) listAgents(ctx context.Context) (protocol.AgentList, error) {
+	list, err := s.backend.Agents.List(ctx)
+	if list.Agents == nil {
+		list.Agents = []protocol.Agent{}
+	}
+	return list, err
+}
