@@ -44,6 +44,14 @@ type Transform interface {
 	Apply(ctx context.Context, input TransformInput) ([]Edit, error)
 }
 
+// Snapshots names states of the files of a Location, to tell later what changed.
+type Snapshots interface {
+	// Capture answers a name of the files as they are.
+	Capture(ctx context.Context, location Location) (snapshot string, err error)
+	// Diff answers what changed between two of them, by path.
+	Diff(ctx context.Context, location Location, from, to string) ([]FileDiff, error)
+}
+
 // Clock tells the time. The zero Offset means UTC.
 type Clock interface {
 	// Now answers the time with the user's offset from UTC.

@@ -122,7 +122,7 @@ func (a *app) startRunner(ctx context.Context, encoder session.Encoder) error {
 	work := runner.New(runner.Services{Log: a.store, Encoder: encoder, Kinds: a.kinds, Registries: a.registries,
 		Permissions: a.permissions, Live: live, Logger: a.logger.Named("runner")}, settings)
 	a.coordinator = session.NewCoordinator(work.Drain, a.logger.Named("session"))
-	a.closers = append(a.closers, func() error { a.coordinator.Close(a.config.Runner.ShutdownGrace()); return nil })
+	a.closers = append(a.closers, func() error { a.coordinator.Close(time.Duration(a.config.Runner.ShutdownGraceMS) * time.Millisecond); return nil })
 	if err := a.recover(ctx, work); err != nil {
 		return err
 	}

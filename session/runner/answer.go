@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -24,8 +25,9 @@ type answer struct {
 
 	finished bool
 	finish   session.FinishReason
-	usage    session.Usage
-	called   bool // a local tool was called
+	usage    *session.Usage // nil until the provider tells it
+	called   bool           // a local tool was called
+	calls    int            // of local tools so far
 }
 
 type answerPart struct {
@@ -36,6 +38,9 @@ type answerPart struct {
 	text     strings.Builder
 	metadata json.RawMessage
 	ended    bool
+	hosted   bool // a call of a tool that the provider runs
+	settled  bool // and its result came
+	failed   bool // as an error
 }
 
 func newAnswer(t *turn) *answer {
@@ -63,8 +68,11 @@ func (a *answer) take(ctx context.Context, event session.ModelEvent) error {
 		return a.delta(ctx, session.LiveToolInput, event)
 	case session.EventToolEnd:
 		return a.toolEnd(ctx, event)
+	case session.EventToolResult:
+		return a.toolResult(ctx, event)
 	case session.EventUsage:
-		a.usage = clamp(event.Usage)
+		usage := clamp(event.Usage)
+		a.usage = &usage
 		return nil
 	case session.EventFinish:
 		return a.finishAll(ctx, event)
@@ -85,6 +93,8 @@ func (a *answer) delta(ctx context.Context, kind session.PartKind, event session
 	switch {
 	case part == nil && kind == session.LiveToolInput:
 		return protocol("arguments of the call %q, which was not started", event.ID)
+	case part != nil && event.Name != "" && event.Name != part.name:
+		return protocol("arguments of the call %q under the name %q, which was started as %q", event.ID, event.Name, part.name)
 	case part == nil:
 		var err error
 		if part, err = a.open(ctx, kind, event); err != nil {
@@ -112,7 +122,8 @@ func (a *answer) open(ctx context.Context, kind session.PartKind, event session.
 	if err := a.flush(ctx); err != nil {
 		return nil, err
 	}
-	part := &answerPart{key: key(kind, event.ID), kind: kind, id: a.unused(kind, event.ID), name: event.Name, metadata: event.Metadata}
+	part := &answerPart{key: key(kind, event.ID), kind: kind, id: a.unused(kind, event.ID), name: event.Name,
+		metadata: event.Metadata, hosted: event.Hosted}
 	a.parts[part.key] = part
 	a.order = append(a.order, part)
 	return part, nil
@@ -147,7 +158,7 @@ func (a *answer) pause() {
 func (a *answer) begin() {
 	if !a.started {
 		a.started = true
-		a.facts = append(a.facts, session.StepStarted{Message: a.message, Agent: a.turn.current.Agent, Model: a.turn.current.Model})
+		a.facts = append(a.facts, session.StepStarted{Message: a.message, Agent: a.turn.agent.Name, Model: a.turn.current.Model, Snapshot: a.turn.before})
 	}
 }
 
@@ -197,12 +208,49 @@ func (a *answer) toolEnd(ctx context.Context, event session.ModelEvent) error {
 		part.metadata = event.Metadata
 	}
 	input, valid := toolInput(part.text.String())
-	a.facts = append(a.facts, session.ToolCalled{Message: a.message, Call: part.id, Name: part.name, Input: input, Metadata: part.metadata})
-	if err := a.flush(ctx); err != nil {
+	called := session.ToolCalled{Message: a.message, Call: part.id, Name: part.name, Input: input, Metadata: part.metadata, Hosted: part.hosted}
+	if entry, known := a.turn.tools[part.name]; known && !part.hosted {
+		called.Revision = entry.Revision
+	}
+	a.facts = append(a.facts, called)
+	if err := a.flush(ctx); err != nil || part.hosted {
 		return err
 	}
 	a.called = true
-	a.turn.start(ctx, toolRun{message: a.message, call: part.id, name: part.name, input: input, valid: valid})
+	a.calls++
+	run := toolRun{message: a.message, call: part.id, name: part.name, input: input, valid: valid, number: a.calls,
+		repeats: a.turn.repeats(part.name, input)}
+	a.turn.called = append(a.turn.called, run)
+	a.turn.start(ctx, run)
+	return nil
+}
+
+// toolResult settles a call of a tool that the provider ran.
+func (a *answer) toolResult(ctx context.Context, event session.ModelEvent) error {
+	part := a.parts[key(session.LiveToolInput, event.ID)]
+	switch {
+	case part == nil || !part.hosted:
+		return protocol("a result of the call %q, which the provider does not run", event.ID)
+	case part.settled && event.Failed:
+		return nil // an error that comes late changes nothing
+	case part.settled:
+		return protocol("a second result of the call %q", event.ID)
+	case !part.ended:
+		if err := a.toolEnd(ctx, session.ModelEvent{ID: event.ID}); err != nil {
+			return err
+		}
+	}
+	part.settled = true
+	if event.Failed {
+		a.facts = append(a.facts, session.ToolFailed{Message: a.message, Call: part.id, Metadata: event.Metadata, Result: event.Result,
+			Error: session.ToolError{Kind: "failed", Message: cmp.Or(event.Text, "The provider's tool failed")}})
+		return nil
+	}
+	succeeded := session.ToolSucceeded{Message: a.message, Call: part.id, Metadata: event.Metadata, Result: event.Result}
+	if event.Text != "" {
+		succeeded.Content = []session.ToolContent{{Type: "text", Text: event.Text}}
+	}
+	a.facts = append(a.facts, succeeded)
 	return nil
 }
 
@@ -225,7 +273,6 @@ func toolInput(text string) (input json.RawMessage, valid bool) {
 
 // finishAll handles the finish: what is still open is whole now.
 func (a *answer) finishAll(ctx context.Context, event session.ModelEvent) error {
-	a.begin()
 	for _, part := range a.order {
 		switch {
 		case part.ended:
@@ -263,19 +310,31 @@ func (a *answer) flush(ctx context.Context) error {
 	return nil
 }
 
-// close answers the facts that are left, with every open fragment ended as far as
-// it came. A call whose arguments did not arrive whole is no call.
+// close answers the facts that are left, with every open fragment ended as far as it
+// came. A call whose arguments did not arrive whole was never made, and one that the
+// provider runs and did not settle has no result.
 func (a *answer) close() []session.Payload {
-	a.begin()
 	for _, part := range a.order {
-		if !part.ended && part.kind != session.LiveToolInput {
+		switch {
+		case !part.ended && part.kind == session.LiveToolInput:
+			part.ended = true
+			a.facts = append(a.facts, session.ToolInputEnded{Message: a.message, Call: part.id, Name: part.name, Text: part.text.String()},
+				session.ToolFailed{Message: a.message, Call: part.id, Error: session.ToolError{Kind: "cancelled", Message: interruptedTool}})
+		case !part.ended:
 			a.complete(part)
+		case part.hosted && !part.settled:
+			part.settled = true
+			a.facts = append(a.facts, session.ToolFailed{Message: a.message, Call: part.id,
+				Error: session.ToolError{Kind: "failed", Message: "Provider did not return a tool result"}})
 		}
 	}
 	facts := a.facts
 	a.facts = nil
 	return facts
 }
+
+// empty reports an answer that has nothing in it.
+func (a *answer) empty() bool { return !a.started && len(a.order) == 0 }
 
 func (a *answer) endLive() {
 	for _, part := range a.order {

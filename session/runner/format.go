@@ -2,6 +2,7 @@ package runner
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/plinthhost/plinth/session"
@@ -36,15 +37,16 @@ func formatDefinition(format json.RawMessage) session.ToolDefinition {
 // takeFormat settles a call of the structured answer: what fits is the answer, and
 // the activity has what it was for.
 func (t *turn) takeFormat(run toolRun) (session.ToolOutput, error) {
-	if !run.valid {
-		return session.ToolOutput{}, &session.ToolError{Kind: "invalid_input", Message: "Invalid structured answer: it is not JSON"}
-	}
-	if err := t.format.Check(run.input); err != nil {
-		return session.ToolOutput{}, &session.ToolError{Kind: "invalid_input", Message: fmt.Sprintf("Invalid structured answer: %v", err)}
+	err := errors.New("it is not JSON")
+	if run.valid {
+		err = t.format.Check(run.input)
 	}
 	t.mu.Lock()
-	t.formatted = true
+	t.formatted, t.misformatted = err == nil, err != nil
 	t.mu.Unlock()
+	if err != nil {
+		return session.ToolOutput{}, &session.ToolError{Kind: "invalid_input", Message: fmt.Sprintf("Invalid structured answer: %v", err)}
+	}
 	return session.ToolOutput{Structured: run.input, Content: []session.ToolContent{{Type: "text", Text: "The answer was taken."}}}, nil
 }
 

@@ -2,7 +2,9 @@ package runner
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"sync/atomic"
 
 	"github.com/plinthhost/plinth/session"
@@ -14,27 +16,91 @@ type callHost struct {
 	run      toolRun
 	plugin   string
 	declined atomic.Bool
+	held     atomic.Bool // an ask was left open by a shutdown
 }
 
-// Authorise decides under the agent that the turn pinned. A person's refusal
+// asker is the turn, or one call of it, as it asks people.
+func (t *turn) asker(plugin string) session.Asker {
+	return session.Asker{Session: t.session, Agent: t.agent.Name, Location: t.current.Location, Fence: t.fence, Rules: t.rules(plugin)}
+}
+
+func (h *callHost) asker() session.Asker {
+	asker := h.turn.asker(h.plugin)
+	asker.Message, asker.Call, asker.Earlier = h.run.message, h.run.call, h.run.earlier
+	return asker
+}
+
+// authorise asks what is asked before a tool runs: whether it goes round in circles,
+// and the tool's own permission.
+func (h *callHost) authorise(ctx context.Context, definition session.ToolDefinition) error {
+	if h.run.repeats >= maxRepeats-1 {
+		asker := h.asker()
+		asker.Rules = h.turn.rules("")
+		request := session.PermissionRequest{Action: "doom_loop", Resources: []string{h.run.name}, Before: true}
+		if err := h.ask(ctx, asker, request); err != nil {
+			return err
+		}
+	}
+	if definition.Permission.ByOperation {
+		return nil
+	}
+	request := ownPermission(h.run, definition.Permission)
+	request.Before = true
+	return h.Authorise(ctx, request)
+}
+
+// Authorise decides under the agent that the turn sampled. A person's refusal
 // without a word halts the activity once the call has settled.
 func (h *callHost) Authorise(ctx context.Context, request session.PermissionRequest) error {
 	request.Plugin = h.plugin
-	err := h.turn.Permissions.Authorise(ctx, session.Asker{
-		Session: h.turn.session, Agent: h.turn.current.Agent, Message: h.run.message, Call: h.run.call,
-		Location: h.turn.current.Location, Fence: h.turn.fence,
-	}, request)
+	return h.ask(ctx, h.asker(), request)
+}
+
+func (h *callHost) ask(ctx context.Context, asker session.Asker, request session.PermissionRequest) error {
+	return h.waited(ctx, request.Before, func(ctx context.Context) error {
+		return h.turn.Permissions.Authorise(ctx, asker, request)
+	})
+}
+
+// Question puts questions to the person who follows the session.
+func (h *callHost) Question(ctx context.Context, questions []session.Question, before bool) (answers [][]string, err error) {
+	err = h.waited(ctx, before, func(ctx context.Context) (err error) {
+		answers, err = h.turn.Permissions.Question(ctx, h.asker(), questions, before)
+		return err
+	})
+	return answers, err
+}
+
+// waited waits for a person, until the host shuts down. What had no effect yet is
+// left open then.
+func (h *callHost) waited(ctx context.Context, before bool, wait func(context.Context) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	if before {
+		go func() { // ends with the wait
+			select {
+			case <-h.turn.work.Parking():
+				cancel(session.ErrShutdown)
+			case <-ctx.Done():
+			}
+		}()
+	}
+	err := wait(ctx)
 	var denied *session.DeniedError
-	if errors.As(err, &denied) && denied.Declined {
+	switch {
+	case errors.As(err, &denied) && denied.Declined:
 		h.declined.Store(true)
 		return errors.Join(errDeclined, err)
+	case err != nil && before && errors.Is(context.Cause(ctx), session.ErrShutdown):
+		h.held.Store(true)
+		return errHeld
 	}
 	return err
 }
 
 // Effects answers what would become of each resource, without asking anybody.
 func (h *callHost) Effects(ctx context.Context, action string, resources []string) ([]session.Effect, error) {
-	return h.turn.Permissions.Effects(ctx, h.turn.current.Location, h.plugin, action, resources)
+	return h.turn.Permissions.Effects(ctx, h.asker(), h.plugin, action, resources)
 }
 
 // Progress shows a line of the call to who follows live.
@@ -45,4 +111,39 @@ func (h *callHost) Progress(text string) {
 // Describe tells of the session as the turn found it.
 func (h *callHost) Describe(context.Context) (session.Description, error) {
 	return session.Description{Title: h.turn.current.Title, Model: h.turn.current.Model}, nil
+}
+
+// RunTask runs a prompt in a child session.
+func (h *callHost) RunTask(ctx context.Context, task session.Task) (session.TaskResult, error) {
+	if h.turn.Tasks == nil {
+		return session.TaskResult{}, &session.ToolError{Kind: "unavailable", Message: "This host runs no child sessions"}
+	}
+	return h.turn.Tasks.Run(ctx, session.TaskCaller{Session: h.turn.session, Message: h.run.message, Call: h.run.call,
+		Agent: h.turn.agent.Name, Model: h.turn.current.Model, Location: h.turn.current.Location, Fence: h.turn.fence}, task)
+}
+
+// Todos answers the session's list.
+func (h *callHost) Todos(ctx context.Context) ([]session.Todo, error) {
+	return h.turn.Permissions.Todos(ctx, h.turn.session)
+}
+
+// SetTodos replaces it.
+func (h *callHost) SetTodos(ctx context.Context, todos []session.Todo) error {
+	return h.turn.Permissions.SetTodos(ctx, session.System(), h.turn.session, todos)
+}
+
+// ownPermission is what is asked for a tool whose operations do not ask.
+func ownPermission(run toolRun, permission session.ToolPermission) session.PermissionRequest {
+	request := session.PermissionRequest{Action: permission.Action, Resources: []string{"*"}, Save: []string{"*"}}
+	if request.Action == "" {
+		request.Action = run.name
+	}
+	var fields map[string]any
+	if permission.Resource != "" && json.Unmarshal(run.input, &fields) == nil {
+		if value, ok := fields[permission.Resource]; ok {
+			resource := fmt.Sprint(value)
+			request.Resources, request.Save = []string{resource}, session.Savable(resource)
+		}
+	}
+	return request
 }

@@ -3,68 +3,329 @@ package runner
 import (
 	"context"
 	"errors"
-	"math"
+	"fmt"
+	"slices"
 
+	"github.com/plinthhost/plinth/registry"
 	"github.com/plinthhost/plinth/session"
 	"github.com/plinthhost/plinth/store"
 )
 
-// interruptedTool is what the model is told of a call whose outcome is unknown or
-// that was stopped.
-const interruptedTool = "Tool execution interrupted"
+// Recover settles what a process that died left open in a session, and reports
+// whether the session goes on by itself. Tools that may have run fail as interrupted
+// and are never run again.
+func (r *Runner) Recover(ctx context.Context, id string) (again bool, err error) {
+	d, err := r.begin(ctx, id)
+	if err != nil {
+		return false, err
+	}
+	s, err := d.state(ctx)
+	if err != nil || s.activity == nil {
+		return false, err
+	}
+	if s.activity.State == session.ActivityStateRunning {
+		if err := d.settle(ctx, s); err != nil {
+			return false, err
+		}
+		if s, err = d.state(ctx); err != nil || s.activity == nil {
+			return false, err
+		}
+	}
+	return s.activity.Reason == session.SuspendedByShutdown || s.activity.Reason == session.SuspendedByCrash, nil
+}
 
-// recover ends an activity that no process works on any more. The drain holds the
-// session, so an activity without an end is one that died.
-func (d *drain) recover(ctx context.Context, _ session.Session) error {
-	var activity session.Activity
-	var messages []session.Message
-	var asked []session.Permission
-	err := d.Log.View(ctx, func(tx store.Tx) (err error) {
-		if activity, err = session.LoadActivity(ctx, tx, d.session); errors.Is(err, session.ErrNotFound) {
-			return nil
-		} else if err != nil {
+// remains is what an activity left behind.
+type remains struct {
+	activity  session.Activity
+	open      *session.Message // the answer that is not closed; nil for none
+	unsettled []session.MessagePart
+	requests  []session.Permission
+	questions []session.QuestionRequest
+}
+
+func (d *drain) remains(ctx context.Context, activity session.Activity) (r remains, err error) {
+	r.activity = activity
+	err = d.Log.View(ctx, func(tx store.Tx) error {
+		messages, err := session.LoadSince(ctx, tx, d.session, activity.Started)
+		if err != nil {
 			return err
 		}
-		if messages, err = session.LoadMessages(ctx, tx, d.session, -1, math.MaxInt32); err != nil {
+		for i := range messages {
+			if messages[i].Type == session.MessageAssistant && messages[i].Completed == 0 {
+				r.open = &messages[i]
+			}
+		}
+		if r.requests, err = session.LoadRequests(ctx, tx, d.session, activity.Started); err != nil {
 			return err
 		}
-		asked, err = session.LoadPermissions(ctx, tx, d.session)
+		r.questions, err = session.LoadAllQuestions(ctx, tx, d.session, activity.Started)
 		return err
 	})
+	if err != nil || r.open == nil {
+		return r, err
+	}
+	for _, part := range r.open.Parts {
+		if part.Tool != nil && part.Tool.Unsettled() {
+			r.unsettled = append(r.unsettled, part)
+		}
+	}
+	return r, nil
+}
+
+// waits reports whether a call is held by an ask before which nothing had an effect:
+// it can be run again from its start. While its process lives an answered ask lets the
+// call go on, so after a crash only an open one holds it.
+func (r remains) waits(call string, crashed bool) bool {
+	before, open := false, false
+	for _, request := range r.requests {
+		if request.Message == r.open.ID && request.Call == call {
+			before, open = request.Ask.Before, request.Reply == ""
+		}
+	}
+	for _, question := range r.questions {
+		if question.Message == r.open.ID && question.Call == call && (question.Seq > r.lastAsked(call)) {
+			before, open = question.Before, question.State == session.QuestionStateOpen
+		}
+	}
+	return before && (open || !crashed)
+}
+
+func (r remains) lastAsked(call string) int64 {
+	last := int64(-1)
+	for _, request := range r.requests {
+		if request.Message == r.open.ID && request.Call == call {
+			last = max(last, request.Seq)
+		}
+	}
+	return last
+}
+
+// asking reports whether a call still waits for an answer.
+func (r remains) asking(call string) bool {
+	for _, request := range r.requests {
+		if request.Call == call && request.Message == r.open.ID && request.Reply == "" {
+			return true
+		}
+	}
+	for _, question := range r.questions {
+		if question.Call == call && question.Message == r.open.ID && question.State == session.QuestionStateOpen {
+			return true
+		}
+	}
+	return false
+}
+
+// close withdraws what was asked and is still open: of a call, or with "" of no call.
+func (r remains) close(call string) []session.Payload {
+	var payloads []session.Payload
+	for _, request := range r.requests {
+		if request.Call == call && request.Reply == "" {
+			payloads = append(payloads, session.PermissionReplied{Request: request.Request, Reply: session.ReplyWithdrawn})
+		}
+	}
+	for _, question := range r.questions {
+		if question.Call == call && question.State == session.QuestionStateOpen {
+			payloads = append(payloads, session.QuestionDismissed{Request: question.Request, Withdrawn: true})
+		}
+	}
+	return payloads
+}
+
+func (r remains) fail(call string) []session.Payload {
+	return append(r.close(call), session.ToolFailed{Message: r.open.ID, Call: call,
+		Error: session.ToolError{Kind: "cancelled", Message: interruptedTool}})
+}
+
+// settle records what became of an activity whose process died, before anything is
+// tried again: calls that may have had an effect fail; calls that wait for a person,
+// and idempotent ones, are left to be run again; then it is suspended, or ended where
+// it does not go on.
+func (d *drain) settle(ctx context.Context, s state) error {
+	r, err := d.remains(ctx, *s.activity)
 	if err != nil {
 		return err
 	}
-	if activity.ID == "" {
-		return nil
-	}
 	var payloads []session.Payload
-	for _, message := range messages {
-		payloads = append(payloads, settleInterrupted(message, asked)...)
+	waiting, left := false, 0
+	for _, part := range r.unsettled {
+		switch {
+		case r.waits(part.ID, true):
+			waiting = true
+			left++
+		case d.idempotent(s.session.Location, part.Tool) && d.config.Recovery != session.RecoverOff:
+			payloads = append(payloads, r.close(part.ID)...)
+			left++
+		default:
+			payloads = append(payloads, r.fail(part.ID)...)
+		}
 	}
-	failure := &session.Failure{Code: session.FailureInterrupted, Message: "The host stopped while it worked on this; resume to go on"}
-	payloads = append(payloads, session.ActivityEnded{Activity: activity.ID, Outcome: session.Interrupted, Error: failure})
+	doubt := r.open != nil || s.activity.Turn >= 0
+	if r.open != nil && left == 0 {
+		payloads = append(payloads, session.StepFailed{Message: r.open.ID,
+			Error: session.Failure{Code: session.FailureInterrupted, Message: "The host stopped during this answer"}})
+	}
+	switch {
+	case waiting:
+		payloads = append(payloads, session.ActivitySuspended{Activity: s.activity.ID, Reason: session.SuspendedByAsk})
+	case s.activity.Attempts >= d.config.Recoveries:
+		payloads = append(payloads, d.end(r, session.FailureRecovery, fmt.Sprintf(
+			"The host stopped %d times while it worked on this, so it is not tried again by itself; resume to go on", s.activity.Attempts+1))...)
+	case !doubt || d.config.Recovery == session.RecoverResume:
+		payloads = append(payloads, session.ActivitySuspended{Activity: s.activity.ID, Reason: session.SuspendedByCrash})
+	case d.config.Recovery == session.RecoverAsk:
+		payloads = append(payloads, session.ActivitySuspended{Activity: s.activity.ID, Reason: session.SuspendedByDoubt},
+			session.PermissionAsked{Request: d.Encoder.IDs.New(session.PrefixPermission), Agent: s.session.Agent,
+				Ask: session.PermissionRequest{Action: actionRecovery, Resources: []string{s.activity.ID}, Before: true}})
+	default:
+		payloads = append(payloads, d.end(r, session.FailureInterrupted, "The host stopped while it worked on this; resume to go on")...)
+	}
 	return d.append(ctx, payloads...)
 }
 
-// settleInterrupted fails the calls of a message that have no settlement, takes
-// back what they asked, and closes the message.
-func settleInterrupted(message session.Message, asked []session.Permission) []session.Payload {
-	if message.Type != session.MessageAssistant || message.Completed != 0 {
-		return nil
-	}
-	var payloads []session.Payload
-	for _, part := range message.Parts {
-		if part.Tool == nil || part.Tool.State != session.ToolStateRunning {
-			continue
-		}
-		for _, permission := range asked {
-			if permission.Message == message.ID && permission.Call == part.ID {
-				payloads = append(payloads, session.PermissionReplied{Request: permission.Request, Reply: session.ReplyWithdrawn})
+// actionRecovery is asked about an activity whose last turn has no known outcome.
+const actionRecovery = "recovery"
+
+// end closes an activity that does not go on, with everything in it.
+func (d *drain) end(r remains, code, message string) []session.Payload {
+	payloads := r.close("")
+	if r.open != nil {
+		for _, part := range r.unsettled {
+			if part.Tool.Unsettled() {
+				payloads = append(payloads, r.fail(part.ID)...)
 			}
 		}
-		payloads = append(payloads, session.ToolFailed{Message: message.ID, Call: part.ID,
-			Error: session.ToolError{Kind: "cancelled", Message: interruptedTool}})
 	}
-	return append(payloads, session.StepFailed{Message: message.ID,
-		Error: session.Failure{Code: session.FailureInterrupted, Message: "The host stopped during this answer"}})
+	return append(payloads, session.ActivityEnded{Activity: r.activity.ID, Outcome: session.Interrupted,
+		Error: &session.Failure{Code: code, Message: message}})
 }
+
+// idempotent reports whether the tool of a call says that it may run again, and is
+// still the one that the call was offered with.
+func (d *drain) idempotent(location session.Location, call *session.ToolPart) bool {
+	pin := d.Registries.Pin(location.Directory)
+	defer pin.Release()
+	entry, ok := registry.Lookup(pin, d.Kinds.Tools, call.Name)
+	return ok && entry.Revision == call.Revision && entry.Value.Definition().Idempotent
+}
+
+// proceed goes on with an activity that was suspended, as far as nothing in it waits
+// for a person. An activity that has no drain and is not suspended is one that died
+// under this process.
+func (d *drain) proceed(ctx context.Context, s state) error {
+	if s.activity.State == session.ActivityStateRunning {
+		if err := d.settle(ctx, s); err != nil {
+			return err
+		}
+		var err error
+		if s, err = d.state(ctx); err != nil || s.activity == nil {
+			return err
+		}
+	}
+	r, err := d.remains(ctx, *s.activity)
+	if err != nil {
+		return err
+	}
+	if s.session.Interrupt > s.activity.Started {
+		return d.append(ctx, d.end2(r, session.FailureInterrupted, "Interrupted")...)
+	}
+	switch goes, err := d.decided(ctx, s, r); {
+	case err != nil:
+		return err
+	case !goes:
+		return nil
+	}
+	if s, err = d.state(ctx); err != nil || s.activity == nil {
+		return err
+	}
+	if d.parked() {
+		return nil
+	}
+	d.work.Opened(s.activity.Started)
+	if err := d.append(ctx, session.ActivityRecovered{Activity: s.activity.ID, Attempt: s.activity.Attempts}); err != nil {
+		return err
+	}
+	a := continued(*s.activity)
+	if len(r.unsettled) > 0 {
+		again, err := d.rerun(ctx, a, r)
+		if !again {
+			return err
+		}
+	}
+	return d.activity(ctx, a)
+}
+
+// decided reports whether the activity may go on: nothing in it waits for an answer,
+// and a doubtful one was allowed to. A resume allows it too; a new prompt ends it.
+func (d *drain) decided(ctx context.Context, s state, r remains) (goes bool, err error) {
+	for _, part := range r.unsettled {
+		if r.asking(part.ID) {
+			return false, nil
+		}
+	}
+	if s.activity.Reason != session.SuspendedByDoubt {
+		return true, nil
+	}
+	i := slices.IndexFunc(r.requests, func(p session.Permission) bool {
+		return p.Ask.Action == actionRecovery && slices.Contains(p.Ask.Resources, s.activity.ID)
+	})
+	switch {
+	case i < 0 || s.session.Resume > r.requests[i].Seq && r.requests[i].Reply == "":
+		return true, d.append(ctx, r.close("")...)
+	case r.requests[i].Reply == session.ReplyOnce || r.requests[i].Reply == session.ReplyAlways:
+		return true, nil
+	case r.requests[i].Reply == "" && !s.newer(r.requests[i].Seq):
+		return false, nil // it waits for the answer
+	}
+	return false, d.append(ctx, d.end(r, session.FailureInterrupted, "The host stopped while it worked on this, and it was not to go on")...)
+}
+
+// newer reports whether a prompt asks for execution since a sequence.
+func (s state) newer(seq int64) bool {
+	return slices.ContainsFunc(s.pending, func(input session.Input) bool { return input.Wake > seq })
+}
+
+// rerun runs the calls of an open answer that were left unsettled, from their start
+// and with the answers they have got, and closes the answer.
+func (d *drain) rerun(ctx context.Context, a *activity, r remains) (again bool, err error) {
+	w, err := d.window(ctx)
+	if err != nil {
+		return false, d.abandon(ctx, a, err)
+	}
+	t := &turn{drain: d, activity: a, pin: d.Registries.Pin(w.session.Location.Directory)}
+	defer t.release()
+	unusable := t.choose(ctx, w, 0)
+	turnCtx, cancel := t.begin(ctx)
+	defer cancel(nil)
+	t.answer.message, t.answer.started, t.answer.finished = r.open.ID, true, true
+	t.answer.finish, t.answer.called = session.FinishToolCalls, true
+	for i, part := range r.unsettled {
+		if unusable != nil {
+			if err := d.append(ctx, r.fail(part.ID)...); err != nil {
+				return false, err
+			}
+			continue
+		}
+		t.start(turnCtx, toolRun{message: r.open.ID, call: part.ID, name: part.Tool.Name, input: part.Tool.Input, valid: true, number: i + 1,
+			earlier: r.answers(part.ID), revision: part.Tool.Revision})
+	}
+	return d.conclude(ctx, a, t, t.finish(ctx, turnCtx, unusable))
+}
+
+// answers are what a call asked in its earlier life.
+func (r remains) answers(call string) *session.Answers {
+	var permissions []session.Permission
+	for _, request := range r.requests {
+		if request.Message == r.open.ID && request.Call == call {
+			permissions = append(permissions, request)
+		}
+	}
+	var questions []session.QuestionRequest
+	for _, question := range r.questions {
+		if question.Message == r.open.ID && question.Call == call {
+			questions = append(questions, question)
+		}
+	}
+	return session.NewAnswers(permissions, questions)
+}
+
+var _ = errors.Is

@@ -1,83 +1,72 @@
 package runner
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
-	"github.com/plinthhost/plinth/registry"
 	"github.com/plinthhost/plinth/session"
 )
 
-// toolEntry is a tool as a turn advertised it.
-type toolEntry = registry.Entry[session.Tool]
-
-// tools answers what is offered: everything pinned but what the rules hide whole.
-func (d *drain) tools(pin *registry.Pin) []toolEntry {
-	var offered []toolEntry
-	for _, entry := range registry.All(pin, d.Kinds.Tools) {
-		action := cmp.Or(entry.Value.Definition().Permission.Action, entry.Name)
-		if !session.Hidden(d.Permissions.Rules(asking(entry)), action) {
-			offered = append(offered, entry)
-		}
-	}
-	return offered
-}
-
-// asking names the plugin on whose behalf an entry asks; builtins speak for the host.
-func asking(entry toolEntry) string {
-	if entry.Builtin {
-		return ""
-	}
-	return entry.Scope
-}
-
-func definitions(tools []toolEntry) []session.ToolDefinition {
-	all := make([]session.ToolDefinition, len(tools))
-	for i, entry := range tools {
-		all[i] = entry.Value.Definition()
-		all[i].Name = entry.Name
-	}
-	return all
-}
+const lastStepReminder = "This was the last step: the limit of steps is reached and tools are disabled until the user writes again. " +
+	"Answer with text only. Say that the limit was reached, sum up what is done, list what remains, and recommend what to do next."
 
 // lower makes the neutral request of a window.
-func lower(w window, tools []session.ToolDefinition) session.ModelRequest {
-	request := session.ModelRequest{
-		Purpose: session.PurposeTurn, Session: w.session.ID, Agent: w.session.Agent, Model: w.session.Model,
-		Tools: tools, ToolChoice: "auto", CacheKey: w.session.ID,
-	}
-	if w.epoch.Baseline != "" {
-		request.System = append(request.System, session.TextPart{ID: "baseline", Text: w.epoch.Baseline})
-	}
-	for _, message := range w.history {
-		switch message.Type {
-		case session.MessageUser:
-			request.Messages = append(request.Messages, lowerPrompt(message.ID, message.Prompt))
-		case session.MessageSystem:
-			// An update of an earlier epoch is part of the baseline now.
-			if message.Seq > w.epoch.Seq || message.Seq == maxSeq {
-				request.Messages = append(request.Messages, textMessage(message.ID, session.RoleSystem, message.Text))
-			}
-		case session.MessageAssistant:
-			request.Messages = append(request.Messages, lowerAssistant(message, w.session.Model)...)
+func (t *turn) lower(w window) {
+	generation, request := t.controls()
+	request.Purpose, request.Session, request.Agent, request.Model = session.PurposeTurn, t.session, t.agent.Name, t.current.Model
+	request.Tools, request.ToolChoice, request.Generation = t.definitions, "auto", generation
+	request.CacheKey = t.session
+	system := func(id, text string) {
+		if text != "" {
+			request.System = append(request.System, session.TextPart{ID: id, Text: text})
 		}
 	}
-	if text := promptSystem(w.history); text != "" {
-		request.System = append(request.System, session.TextPart{ID: "prompt", Text: text})
+	system("agent", t.agent.System)
+	system("baseline", w.epoch.Baseline)
+	for _, message := range w.history {
+		request.Messages = append(request.Messages, lowerMessage(message, w.epoch.Seq, t.current.Model)...)
 	}
-	return request
+	system("prompt", t.prompt.System)
+	if t.format != nil {
+		system("format", formatSystem)
+	}
+	if t.last {
+		request.ToolChoice = "none"
+		request.Messages = append(request.Messages, textMessage("last-step", session.RoleSystem, lastStepReminder))
+	}
+	t.request = request
 }
 
-// promptSystem is the system text of the prompt that is being worked on.
-func promptSystem(history []session.Message) string {
-	for _, h := range slices.Backward(history) {
-		if h.Type == session.MessageUser {
-			return h.Prompt.System
-		}
+// lowerMessage makes the model's messages of one of the transcript. Switches are
+// nothing a model reads.
+func lowerMessage(message session.Message, epoch int64, model session.ModelRef) []session.ModelMessage {
+	one := func(role session.Role, text string) []session.ModelMessage {
+		return []session.ModelMessage{textMessage(message.ID, role, text)}
 	}
-	return ""
+	switch message.Type {
+	case session.MessageUser:
+		return []session.ModelMessage{lowerPrompt(message.ID, message.Prompt)}
+	case session.MessageSynthetic:
+		switch {
+		case message.Ignored:
+			return nil
+		case message.Prompt != nil:
+			return []session.ModelMessage{lowerPrompt(message.ID, message.Prompt)}
+		}
+		return one(session.RoleUser, message.Text)
+	case session.MessageShell:
+		return one(session.RoleUser, "Shell command: "+message.Command+"\n\n"+message.Output)
+	case session.MessageCompaction:
+		return one(session.RoleUser, "<summary>\nThe conversation so far was condensed into this summary.\n\n"+message.Text+"\n</summary>")
+	case session.MessageSystem:
+		// An update of an earlier epoch is part of the baseline now.
+		if message.Seq > epoch || message.Seq == maxSeq {
+			return one(session.RoleSystem, message.Text)
+		}
+	case session.MessageAssistant:
+		return lowerAssistant(message, model)
+	}
+	return nil
 }
 
 func textMessage(id string, role session.Role, text string) session.ModelMessage {
@@ -116,8 +105,18 @@ func lowerAssistant(message session.Message, model session.ModelRef) []session.M
 				lowered.Type = session.PartText
 			}
 		case session.MessagePartTool:
+			if part.Tool.State == session.ToolStateFailed && part.Tool.Raw != "" {
+				continue // it broke off before it was a call
+			}
 			lowered.Type, lowered.Call, lowered.Name, lowered.Input = session.PartToolCall, part.ID, part.Tool.Name, part.Tool.Input
+			if part.Tool.Hosted {
+				lowered.Hosted = true
+				answer.Parts = append(answer.Parts, lowered, lowerHosted(lowered, part.Tool, same))
+				continue
+			}
 			results.Parts = append(results.Parts, lowerResult(lowered, part.Tool)...)
+		default:
+			continue // no part of what was said
 		}
 		if lowered.Type != session.PartToolCall && lowered.Text == "" && len(lowered.Metadata) == 0 {
 			continue
@@ -132,6 +131,20 @@ func lowerAssistant(message session.Message, model session.ModelRef) []session.M
 		messages = append(messages, results)
 	}
 	return messages
+}
+
+// lowerHosted makes the result of a call that the provider ran: it stays beside the
+// call, in the provider's own form for the model that got it.
+func lowerHosted(call session.ModelPart, tool *session.ToolPart, same bool) session.ModelPart {
+	result := lowerResult(call, tool)[0]
+	result.Hosted = true
+	if same {
+		result.Result, result.Metadata = tool.Result, tool.Metadata
+		if result.Metadata == nil {
+			result.Metadata = call.Metadata
+		}
+	}
+	return result
 }
 
 // lowerResult makes a call's result and, behind it, the files in it.

@@ -47,10 +47,10 @@ type Config struct {
 func DefaultConfig() Config {
 	return Config{MaxTurns: 25, MaxCalls: 128, MaxParallelTools: 16, ContextTimeout: 2 * time.Second,
 		FirstEvent: time.Minute, Idle: 2 * time.Minute, Retries: 4, MaxRetryWait: 15 * time.Minute, FormatRetries: 2,
-		Recovery: session.RecoverAsk, Recoveries: 3, Output: session.DefaultOutputLimits()}
+		Recovery: session.RecoverAsk, Recoveries: 3}
 }
 
-// Services is what a runner works with. Outputs, Snapshots and Tasks may be nil.
+// Services is what a runner works with. Snapshots and Tasks may be nil.
 type Services struct {
 	Log         store.Log
 	Encoder     session.Encoder

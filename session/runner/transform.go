@@ -19,21 +19,21 @@ var requestPhase = [...]session.RequestPart{session.RequestMessages, session.Req
 
 // transformSystem runs the transforms that write the system text over a new
 // baseline.
-func (d *drain) transformSystem(ctx context.Context, pin *registry.Pin, parts []session.TextPart, tools []session.ToolDefinition) ([]session.TextPart, error) {
-	request := session.ModelRequest{Purpose: session.PurposeTurn, System: parts, Tools: tools}
-	err := d.transform(ctx, pin, &request, session.RequestSystem)
+func (t *turn) transformSystem(ctx context.Context, parts []session.TextPart) ([]session.TextPart, error) {
+	request := session.ModelRequest{Purpose: session.PurposeTurn, System: parts, Tools: t.definitions}
+	err := t.transform(ctx, &request, session.RequestSystem)
 	return request.System, err
 }
 
 // transformRequest runs the transforms that write anything else.
-func (d *drain) transformRequest(ctx context.Context, pin *registry.Pin, request *session.ModelRequest) error {
-	return d.transform(ctx, pin, request, requestPhase[:]...)
+func (t *turn) transformRequest(ctx context.Context) error {
+	return t.transform(ctx, &t.request, requestPhase[:]...)
 }
 
 // transform applies, in order, every transform that writes one of the parts. One
 // that fails leaves the request as it was: skipped, or a Failure if it says so.
-func (d *drain) transform(ctx context.Context, pin *registry.Pin, request *session.ModelRequest, phase ...session.RequestPart) error {
-	for _, entry := range registry.All(pin, d.Kinds.Transforms) {
+func (t *turn) transform(ctx context.Context, request *session.ModelRequest, phase ...session.RequestPart) error {
+	for _, entry := range registry.All(t.pin, t.Kinds.Transforms) {
 		spec := entry.Value.Spec()
 		if !slices.ContainsFunc(spec.Writes, func(part session.RequestPart) bool { return slices.Contains(phase, part) }) {
 			continue
@@ -42,8 +42,10 @@ func (d *drain) transform(ctx context.Context, pin *registry.Pin, request *sessi
 		switch {
 		case err == nil:
 			*request = edited
+		case context.Cause(ctx) != nil:
+			return context.Cause(ctx)
 		case spec.OnError == "skip":
-			d.Logger.Warn("transform skipped", "transform", entry.Name, "session", d.session, "error", err)
+			t.Logger.Warn("transform skipped", "transform", entry.Name, "session", t.session, "error", err)
 		default:
 			return &session.Failure{Code: session.FailureTransform, Message: fmt.Sprintf(
 				"The transform %s failed: %v; remove it or set its on_error to skip", entry.Name, err)}

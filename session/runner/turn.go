@@ -33,6 +33,7 @@ type turn struct {
 	beginning   session.TurnStarted
 
 	answer *answer
+	called []toolRun // of local tools, in order
 	calls  sync.WaitGroup
 	slots  chan struct{} // one per tool that runs
 	cancel context.CancelCauseFunc
@@ -41,6 +42,8 @@ type turn struct {
 	broken    error // the first settlement that could not be recorded
 	held      bool  // a call waits for a person and outlives this process
 	formatted bool  // the structured answer was given
+	// misformatted: one was given that does not fit.
+	misformatted bool
 }
 
 // turnResult is how a turn came out. The closing events are not appended yet, so
@@ -173,7 +176,7 @@ func (t *turn) cost() *int64 {
 	if t.answer.usage == nil {
 		return nil
 	}
-	return session.CostOf(t.model.Price, *t.answer.usage)
+	return t.model.Cost(*t.answer.usage)
 }
 
 // record appends facts of the turn. After one failure nothing is recorded.
