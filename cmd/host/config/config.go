@@ -31,11 +31,13 @@ type Config struct {
 	Providers map[string]Provider
 	Network   Network
 	// Rules of permission, in order; the last that fits decides. None.
-	Rules   []Rule
-	Runner  Runner
-	Engine  Engine
-	Process Process
-	Plugins Plugins
+	Rules  []Rule
+	Runner Runner
+	// ToolOutput bounds what a model reads of a tool's text.
+	ToolOutput ToolOutput
+	Engine     Engine
+	Process    Process
+	Plugins    Plugins
 	// LogLevel is trace, debug, info, warn or error; "info".
 	LogLevel string
 	// File is the configuration file that was looked for, there or not.
@@ -99,12 +101,13 @@ type Process struct {
 // defaults is the configuration before anything was read.
 func defaults(folders Folders) Config {
 	return Config{
-		Model:    session.ModelRef{Provider: "offline", Model: "rules"},
-		Agent:    "build",
-		Listen:   "127.0.0.1:4747",
-		Data:     folders.Data,
-		Runner:   Runner{MaxTurns: 25, MaxParallelTools: 16},
-		Engine:   Engine{MemoryMiB: 1024},
-		LogLevel: "info",
+		Model:      session.ModelRef{Provider: "offline", Model: "rules"},
+		Agent:      "build",
+		Listen:     "127.0.0.1:4747",
+		Data:       folders.Data,
+		Runner:     Runner{MaxTurns: 25, MaxParallelTools: 16},
+		Engine:     Engine{MemoryMiB: 1024},
+		ToolOutput: defaultToolOutput(),
+		LogLevel:   "info",
 	}
 }

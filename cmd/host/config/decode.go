@@ -31,7 +31,8 @@ type document struct {
 		MaxTurns         *int `toml:"max_turns"`
 		MaxParallelTools *int `toml:"max_parallel_tools"`
 	} `toml:"runner"`
-	Process struct {
+	ToolOutput toolOutputTable `toml:"tool_output"`
+	Process    struct {
 		Shell   *string  `toml:"shell"`
 		Inherit []string `toml:"inherit"`
 	} `toml:"process"`
@@ -72,6 +73,7 @@ func (l *loader) decode(path string, data []byte) {
 	l.config.AllowedOrigins = doc.AllowedOrigins
 	l.config.Providers = doc.Providers
 	l.network(doc.Network)
+	l.toolOutput(doc.ToolOutput)
 	l.config.Rules = doc.Permissions.Rules
 	l.plugins(doc.Plugins)
 }

@@ -48,6 +48,7 @@ func (l *loader) validate() {
 	l.rules()
 	l.within(join("runner", "max_turns"), c.Runner.MaxTurns, 1, 1000)
 	l.within(join("runner", "max_parallel_tools"), c.Runner.MaxParallelTools, 1, 256)
+	l.checkToolOutput()
 	l.within(join("engine", "memory_mib"), c.Engine.MemoryMiB, 16, 1<<20)
 	l.within(join("engine", "tools"), c.Engine.Tools, 0, 1024)
 	l.within(join("engine", "quick"), c.Engine.Quick, 0, 1024)

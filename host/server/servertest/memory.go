@@ -28,6 +28,7 @@ type Memory struct {
 	asks     map[string]*ask
 	watchers map[string]map[*store.Wake]struct{} // by session
 	plugins  []protocol.Plugin
+	blobs    map[string][]byte // by digest
 	next     int
 	failure  error
 	left     chan struct{} // receives when a registration ended
@@ -53,7 +54,7 @@ func New() *Memory {
 	return &Memory{
 		TokenStore: server.NewTokenStore(NewKV(), time.Now),
 		logID:      "log_memory", sessions: map[string]*record{}, receipts: map[string]protocol.Receipt{},
-		asks: map[string]*ask{}, watchers: map[string]map[*store.Wake]struct{}{},
+		asks: map[string]*ask{}, watchers: map[string]map[*store.Wake]struct{}{}, blobs: map[string][]byte{},
 		left: make(chan struct{}, 1),
 	}
 }
@@ -61,7 +62,7 @@ func New() *Memory {
 // Backend answers the backend the server takes.
 func (m *Memory) Backend() server.Backend {
 	return server.Backend{
-		Sessions: sessions{m}, Prompts: prompts{m}, Control: control{m}, Permissions: permissions{m},
+		Sessions: sessions{m}, Prompts: prompts{m}, Blobs: blobs{m}, Control: control{m}, Permissions: permissions{m},
 		Plugins: plugins{m}, Events: events{m}, Deltas: deltas{m}, Access: m.TokenStore, Tokens: m.TokenStore, Ready: m.ready,
 	}
 }
