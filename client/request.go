@@ -20,6 +20,8 @@ type request struct {
 	method, path string
 	query        url.Values
 	body         any
+	bytes        []byte // a body that is no JSON, of the type mime
+	mime         string
 	key          string // Idempotency-Key
 }
 
@@ -86,8 +88,11 @@ func (c *Client) attempt(ctx context.Context, r request, result any) error {
 }
 
 func (c *Client) newRequest(ctx context.Context, r request) (*http.Request, error) {
-	var body io.Reader
-	if r.body != nil {
+	body, kind := io.Reader(nil), "application/json"
+	switch {
+	case r.bytes != nil:
+		body, kind = bytes.NewReader(r.bytes), r.mime
+	case r.body != nil:
 		encoded, err := protocol.Encode(r.body)
 		if err != nil {
 			return nil, err
@@ -103,7 +108,7 @@ func (c *Client) newRequest(ctx context.Context, r request) (*http.Request, erro
 		return nil, fmt.Errorf("make request: %w", err)
 	}
 	if body != nil {
-		httpRequest.Header.Set("Content-Type", "application/json")
+		httpRequest.Header.Set("Content-Type", kind)
 	}
 	if r.key != "" {
 		httpRequest.Header.Set("Idempotency-Key", r.key)

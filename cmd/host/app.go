@@ -16,6 +16,7 @@ import (
 	"github.com/plinthhost/plinth/cmd/host/config"
 	"github.com/plinthhost/plinth/host/egress"
 	"github.com/plinthhost/plinth/host/fsys"
+	"github.com/plinthhost/plinth/host/outputs"
 	"github.com/plinthhost/plinth/host/plugin"
 	"github.com/plinthhost/plinth/host/secret"
 	"github.com/plinthhost/plinth/host/server"
@@ -52,6 +53,7 @@ type app struct {
 	permissions *session.Permissions
 	agents      *session.Agents
 	plugins     *plugin.Manager
+	outputs     *outputs.Files
 	coordinator *session.Coordinator
 	backend     *backend
 	server      *server.Server
@@ -76,7 +78,8 @@ func (a *app) start(ctx context.Context) (err error) {
 		return err
 	}
 	encoder := session.Encoder{IDs: session.NewIDs(session.SystemClock{}), Clock: session.SystemClock{}}
-	a.permissions = session.NewPermissions(a.store, encoder, rules(a.config.Rules))
+	a.startOutputs(ctx)
+	a.permissions = session.NewPermissions(a.store, encoder, append(outputRules(a.config.Data), rules(a.config.Rules)...))
 	a.kinds = session.NewKinds()
 	a.registries = a.kinds.Registries()
 	if err := a.startPlugins(ctx); err != nil {
@@ -122,7 +125,10 @@ func (a *app) startRunner(ctx context.Context, encoder session.Encoder) error {
 	work := runner.New(runner.Services{Log: a.store, Encoder: encoder, Kinds: a.kinds, Registries: a.registries,
 		Permissions: a.permissions, Live: live, Logger: a.logger.Named("runner")}, settings)
 	a.coordinator = session.NewCoordinator(work.Drain, a.logger.Named("session"))
-	a.closers = append(a.closers, func() error { a.coordinator.Close(time.Duration(a.config.Runner.ShutdownGraceMS) * time.Millisecond); return nil })
+	a.closers = append(a.closers, func() error {
+		a.coordinator.Close(time.Duration(a.config.Runner.ShutdownGraceMS) * time.Millisecond)
+		return nil
+	})
 	if err := a.recover(ctx, work); err != nil {
 		return err
 	}
@@ -135,7 +141,7 @@ func (a *app) startRunner(ctx context.Context, encoder session.Encoder) error {
 		Listen: a.listen, Socket: socketPath(a.config.Data), AllowedHosts: a.config.AllowedHosts, AllowedOrigins: a.config.AllowedOrigins,
 		Version: version, Logger: a.logger.Named("server"),
 	}, server.Backend{
-		Sessions: sessionService{a.backend}, Prompts: promptService{a.backend}, Control: controlService{a.backend},
+		Sessions: sessionService{a.backend}, Prompts: promptService{a.backend}, Blobs: blobService{a.store.Blobs()}, Control: controlService{a.backend},
 		Permissions: permissionService{a.backend}, Plugins: pluginService{a.backend}, Agents: agentService{a.backend},
 		Events: eventService{a.backend}, Deltas: deltaService{a.backend}, Access: tokens, Tokens: tokens,
 		Ready: func(context.Context) error { return nil },

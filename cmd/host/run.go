@@ -20,7 +20,7 @@ import (
 // runFlags are the flags of plinth run.
 type runFlags struct {
 	session, id, directory, model, agent, onAsk string
-	allow                                       []string
+	allow, files                                []string
 	json                                        bool
 }
 
@@ -34,7 +34,8 @@ calls on standard error, and exits when the work on it has ended. Without a runn
 host it starts one for the time of the command, on the same data.`,
 		Example: `  plinth run "Read go.mod and say which module this is."
   plinth run --model local/llama --allow read "Summarise README.md"
-  plinth run --session ses_… "And now the tests"`,
+  plinth run --session ses_… "And now the tests"
+  plinth run --file screenshot.png "What is wrong with this page?"`,
 		Args: usage(cobra.ExactArgs(1)),
 		RunE: func(command *cobra.Command, args []string) error { return c.run(command.Context(), flags, args[0]) },
 	}
@@ -46,6 +47,7 @@ host it starts one for the time of the command, on the same data.`,
 	set.StringVar(&flags.agent, "agent", "", "agent of the new session (default: the configured one)")
 	set.StringVar(&flags.onAsk, "on-ask", "", "what to do when a permission is asked: ask, deny or fail (default: ask at a terminal, else deny)")
 	set.StringArrayVar(&flags.allow, "allow", nil, "allow ACTION or ACTION:RESOURCE in this run; may be repeated")
+	set.StringArrayVar(&flags.files, "file", nil, "attach this file: an image, a PDF or a text, at most 20 MiB; may be repeated")
 	set.BoolVar(&flags.json, "json", false, "print the events as lines of JSON instead of text")
 	return command
 }
@@ -75,11 +77,18 @@ func (c *cli) run(ctx context.Context, flags runFlags, text string) error {
 		create.Model = wireModel(model)
 		prompt.Model = create.Model
 	}
+	attachments, err := readAttachments(flags.files)
+	if err != nil {
+		return &exitError{exitUsage, err}
+	}
 	host, closeHost, err := c.connect(ctx, true)
 	if err != nil {
 		return err
 	}
 	defer closeHost()
+	if prompt.Files, err = attach(ctx, host, attachments); err != nil {
+		return err
+	}
 	id := flags.session
 	if id == "" {
 		created, err := host.CreateSession(ctx, create)

@@ -22,6 +22,8 @@ const (
 
 	// outside is what absolute paths that leave the location are below.
 	outside = "outside"
+	// kept is what the files of Services.Outputs are below. They can be read only.
+	kept = "kept"
 )
 
 // MaxReadBytes is the most one fs.read answers.
@@ -36,7 +38,7 @@ type folder struct {
 }
 
 // folder finds the root that a path is below. An absolute path that is not in the
-// location is below the root outside, for which permission is asked.
+// location is below the root outside, or kept, for which permission is asked.
 func (o *operations) folder(name abi.Path, access Access) (folder, error) {
 	root := name.Root
 	if root == "" {
@@ -53,11 +55,16 @@ func (o *operations) folder(name abi.Path, access Access) (folder, error) {
 	if _, ok := folders[root]; !ok {
 		return folder{}, refuse(abi.KindInvalidInput, "there is no root %q; there are location, project and config", clip(root))
 	}
-	if root == RootLocation && filepath.IsAbs(name.Path) && !within(name.Path, o.location.Directory) {
+	private := o.reach.Private
+	switch absolute := root == RootLocation && filepath.IsAbs(name.Path); {
+	case absolute && access == AccessRead && o.reach.Outputs != "" && within(name.Path, o.reach.Outputs):
+		root, private = kept, nil // also where the location is above Plinth's own folders
+		folders[kept] = o.reach.Outputs
+	case absolute && !within(name.Path, o.location.Directory):
 		root = outside
 		folders[outside] = "/"
 	}
-	roots, err := fsys.New(map[string]string{root: folders[root]}, o.reach.Private)
+	roots, err := fsys.New(map[string]string{root: folders[root]}, private)
 	return folder{roots: roots, name: root, path: folders[root], location: o.location}, err
 }
 
@@ -74,8 +81,8 @@ func (f folder) resource(identity string) string {
 	switch f.name {
 	case RootConfig:
 		return "config:" + identity
-	case outside:
-		absolute := path.Join("/", identity)
+	case outside, kept:
+		absolute := path.Join(f.path, identity)
 		if relative, ok := strings.CutPrefix(absolute, f.location.Directory+"/"); ok {
 			return relative
 		}
@@ -91,11 +98,14 @@ func (f folder) resource(identity string) string {
 
 // named is an identity as the guest can name it again below the root it asked for.
 func (f folder) named(identity string) string {
-	if f.name == outside && !path.IsAbs(identity) {
-		return path.Join("/", identity)
+	if f.isOutside() && !path.IsAbs(identity) {
+		return path.Join(f.path, identity)
 	}
 	return identity
 }
+
+// isOutside: the folder is not the location's, and asked for before what is in it.
+func (f folder) isOutside() bool { return f.name == outside || f.name == kept }
 
 func (f folder) resources(identities []string) []string {
 	resources := make([]string, len(identities))
@@ -107,12 +117,12 @@ func (f folder) resources(identities []string) []string {
 
 // leave asks for the folders outside of the location that identities are in.
 func (o *operations) leave(ctx context.Context, f folder, directory bool, identities ...string) error {
-	if f.name != outside {
+	if !f.isOutside() {
 		return nil
 	}
 	var folders []string
 	for _, identity := range identities {
-		place := path.Join("/", identity)
+		place := path.Join(f.path, identity)
 		if within(place, o.location.Directory) {
 			continue // it came back by a link
 		}

@@ -17,6 +17,9 @@ type Services struct {
 	Config string
 	// Private folders are Plinth's own; they are never reachable.
 	Private []string
+	// Outputs is the folder of what tools said too much of, "" for none. It may lie in
+	// a private one, and is there to be read: its files are named to models.
+	Outputs string
 	// Home is the user's home folder, "" when there is none.
 	Home      string
 	Writer    *fsys.Writer

@@ -38,7 +38,7 @@ func (o *operations) filter(f folder, action string) fsys.Filter {
 		accesses := make([]fsys.Access, len(effects))
 		for i, effect := range effects {
 			switch {
-			case effect == session.Allow && (f.name != outside || action == actionRead):
+			case effect == session.Allow && (!f.isOutside() || action == actionRead):
 				accesses[i] = fsys.Allowed
 			case effect != session.Deny:
 				accesses[i] = fsys.Asks

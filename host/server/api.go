@@ -21,6 +21,7 @@ func (s *Server) routes() http.Handler {
 	api.UseMiddleware(ownStatus)
 	s.sessionRoutes(api)
 	s.promptRoutes(api)
+	s.blobRoutes(api)
 	s.permissionRoutes(api)
 	s.pluginRoutes(api)
 	s.agentRoutes(api)

@@ -2,12 +2,15 @@ package server_test
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/plinthhost/plinth/client/protocol"
 	"github.com/plinthhost/plinth/host/server"
@@ -178,6 +181,7 @@ func TestOpenAPI(t *testing.T) {
 		OpenAPI string
 		Paths   map[string]map[string]struct {
 			OperationID string
+			RequestBody struct{ Content map[string]any }
 			Responses   map[string]struct{ Content map[string]any }
 		}
 		Components struct{ Schemas map[string]any }
@@ -199,6 +203,9 @@ func TestOpenAPI(t *testing.T) {
 	}
 	if spec.Components.Schemas["ErrorModel"] != nil || spec.Components.Schemas["Problem"] == nil {
 		t.Errorf("schemas: %v", spec.Components.Schemas)
+	}
+	if diff := cmp.Diff(slices.Sorted(slices.Values(protocol.BlobTypes())), slices.Sorted(maps.Keys(spec.Paths["/v1/blobs"]["post"].RequestBody.Content))); diff != "" {
+		t.Errorf("a blob may be %s", diff)
 	}
 	events := spec.Paths["/v1/sessions/{id}/events"]["get"].Responses["200"].Content
 	if len(events) != 3 {

@@ -13,6 +13,7 @@ import (
 type Backend struct {
 	Sessions    Sessions
 	Prompts     Prompts
+	Blobs       Blobs
 	Control     Control
 	Permissions Permissions
 	Plugins     Plugins
@@ -59,6 +60,13 @@ type Prompts interface {
 	// Wait answers when the activity that the message joined has settled.
 	Wait(ctx context.Context, session, message string) (protocol.PromptResult, error)
 	Inbox(ctx context.Context, session string) (protocol.Inbox, error)
+}
+
+// Blobs keep files.
+type Blobs interface {
+	// Put stores the bytes, durably, and answers their SHA-256 as 64 hex digits. The
+	// same bytes are stored once. It does not hold on to value.
+	Put(ctx context.Context, value []byte) (digest string, err error)
 }
 
 // Control starts and stops the work of a session.

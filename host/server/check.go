@@ -49,6 +49,15 @@ func (s *Server) check(next http.Handler) http.Handler {
 			writeProblem(w, s.wireError("authenticate", authErr))
 			return
 		}
+		if isUpload(r) {
+			done, err := s.startUpload(principal)
+			if err != nil {
+				linger(w, r)
+				writeProblem(w, s.wireError("upload-blob", err))
+				return
+			}
+			defer done()
+		}
 		if err := bufferBody(w, r); err != nil {
 			linger(w, r)
 			writeProblem(w, err)
@@ -71,14 +80,21 @@ func (s *Server) checkAddress(r *http.Request) *protocol.Error {
 
 // checkSize checks the declared length of the body.
 func checkSize(r *http.Request) *protocol.Error {
-	if r.ContentLength > protocol.MaxFrame {
-		return bodyTooLarge()
+	if r.ContentLength > maxBody(r) {
+		return bodyTooLarge(maxBody(r))
 	}
 	return nil
 }
 
-func bodyTooLarge() *protocol.Error {
-	return protocol.Errorf(protocol.TooLarge, "the body is larger than %d bytes, the limit; send less", protocol.MaxFrame)
+func maxBody(r *http.Request) int64 {
+	if isUpload(r) {
+		return protocol.MaxBlob
+	}
+	return protocol.MaxFrame
+}
+
+func bodyTooLarge(most int64) *protocol.Error {
+	return protocol.Errorf(protocol.TooLarge, "the body is larger than %d bytes, the limit; send less", most)
 }
 
 // isProbe tells the two routes that need no authentication; they say nothing but
@@ -147,7 +163,7 @@ func (s *Server) authenticate(r *http.Request) (Principal, error) {
 
 // What linger reads at most before a refusal is answered.
 const (
-	lingerBytes = 8 << 20
+	lingerBytes = protocol.MaxBlob + protocol.MaxFrame
 	lingerTime  = time.Second
 )
 
@@ -163,28 +179,33 @@ func linger(w http.ResponseWriter, r *http.Request) {
 }
 
 // bufferBody reads the body within its limits of size and time, so that no route
-// waits for a slow sender. It must be JSON: what a page can send to another site
-// without asking never is.
+// waits for a slow sender. It must be JSON, but for a file: what a page can send to
+// another site without asking never is. A file's route is safe by the token, which a
+// page must ask for too, and by the origin.
 func bufferBody(w http.ResponseWriter, r *http.Request) *protocol.Error {
 	if r.Body == nil || r.Body == http.NoBody {
 		return nil
 	}
 	control := http.NewResponseController(w)
-	if err := control.SetReadDeadline(time.Now().Add(bodyTimeout)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+	timeout := bodyTimeout
+	if isUpload(r) {
+		timeout = uploadTimeout
+	}
+	if err := control.SetReadDeadline(time.Now().Add(timeout)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return protocol.Errorf(protocol.Unavailable, "the body cannot be read")
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, protocol.MaxFrame))
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody(r)))
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
-		return bodyTooLarge()
+		return bodyTooLarge(maxBody(r))
 	case err != nil:
 		return protocol.Errorf(protocol.BadRequest, "the body could not be read whole")
 	}
 	if err := control.SetReadDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return protocol.Errorf(protocol.Unavailable, "the body cannot be read")
 	}
-	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); len(body) > 0 && kind != "application/json" {
+	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); len(body) > 0 && kind != "application/json" && !isUpload(r) {
 		return protocol.Errorf(protocol.BadRequest, "the body must be JSON with \"Content-Type: application/json\" (curl: --json)")
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))

@@ -31,8 +31,9 @@ type Server struct {
 	base     context.Context
 	abort    context.CancelFunc
 
-	live  chan struct{}  // one place per live connection or stream
-	tasks sync.WaitGroup // accept loops and live connections
+	live    chan struct{}  // one place per live connection or stream
+	uploads chan struct{}  // one place per file that is being taken
+	tasks   sync.WaitGroup // accept loops and live connections
 
 	mu        sync.Mutex
 	clients   map[clientKey]*context.CancelCauseFunc // live connections of clients with an id
@@ -57,6 +58,7 @@ func New(options Options, backend Backend) (*Server, error) {
 	s := &Server{
 		options: options, backend: backend, logger: options.Logger,
 		live:    make(chan struct{}, options.MaxLive),
+		uploads: make(chan struct{}, maxUploads),
 		clients: map[clientKey]*context.CancelCauseFunc{},
 	}
 	s.draining, s.drain = context.WithCancelCause(context.Background())

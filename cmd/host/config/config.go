@@ -37,9 +37,11 @@ type Config struct {
 	// Budgets in order; none.
 	Budgets []session.Budget
 	Runner  Runner
-	Engine  Engine
-	Process Process
-	Plugins Plugins
+	// ToolOutput bounds what a model reads of a tool's text.
+	ToolOutput ToolOutput
+	Engine     Engine
+	Process    Process
+	Plugins    Plugins
 	// LogLevel is trace, debug, info, warn or error; "info".
 	LogLevel string
 	// File is the configuration file that was looked for, there or not.
@@ -97,13 +99,14 @@ type Process struct {
 // defaults is the configuration before anything was read.
 func defaults(folders Folders) Config {
 	return Config{
-		Model:    session.ModelRef{Provider: "offline", Model: "rules"},
-		Agent:    session.DefaultAgent,
-		Agents:   session.DefaultAgents(),
-		Listen:   "127.0.0.1:4747",
-		Data:     folders.Data,
-		Runner:   defaultRunner(),
-		Engine:   Engine{MemoryMiB: 1024},
-		LogLevel: "info",
+		Model:      session.ModelRef{Provider: "offline", Model: "rules"},
+		Agent:      session.DefaultAgent,
+		Agents:     session.DefaultAgents(),
+		Listen:     "127.0.0.1:4747",
+		Data:       folders.Data,
+		Runner:     defaultRunner(),
+		Engine:     Engine{MemoryMiB: 1024},
+		ToolOutput: defaultToolOutput(),
+		LogLevel:   "info",
 	}
 }

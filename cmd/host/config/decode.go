@@ -26,10 +26,11 @@ type document struct {
 	Permissions    struct {
 		Rules []Rule `toml:"rules"`
 	} `toml:"permissions"`
-	Runner  runnerTable           `toml:"runner"`
-	Agents  map[string]agentTable `toml:"agents"`
-	Budgets []budgetTable         `toml:"budgets"`
-	Process struct {
+	Runner     runnerTable           `toml:"runner"`
+	Agents     map[string]agentTable `toml:"agents"`
+	Budgets    []budgetTable         `toml:"budgets"`
+	ToolOutput toolOutputTable       `toml:"tool_output"`
+	Process    struct {
 		Shell   *string  `toml:"shell"`
 		Inherit []string `toml:"inherit"`
 	} `toml:"process"`
@@ -69,6 +70,7 @@ func (l *loader) decode(path string, data []byte) {
 	l.config.AllowedOrigins = doc.AllowedOrigins
 	l.config.Providers = doc.Providers
 	l.network(doc.Network)
+	l.toolOutput(doc.ToolOutput)
 	l.config.Rules = doc.Permissions.Rules
 	l.agents(doc.Agents)
 	l.budgets(doc.Budgets)

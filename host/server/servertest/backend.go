@@ -1,8 +1,11 @@
 package servertest
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -150,6 +153,26 @@ func (m prompts) Inbox(_ context.Context, session string) (protocol.Inbox, error
 	}
 	slices.SortFunc(inbox.Pending, func(a, b protocol.Receipt) int { return int(a.AdmittedSeq - b.AdmittedSeq) })
 	return inbox, nil
+}
+
+type blobs struct{ *Memory }
+
+func (m blobs) Put(_ context.Context, value []byte) (string, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.failure != nil {
+		return "", m.failure
+	}
+	digest := fmt.Sprintf("%x", sha256.Sum256(value))
+	m.blobs[digest] = bytes.Clone(value)
+	return digest, nil
+}
+
+// Blob answers what was uploaded, nil for nothing.
+func (m *Memory) Blob(digest string) []byte {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.blobs[digest]
 }
 
 type control struct{ *Memory }

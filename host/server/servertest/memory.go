@@ -29,6 +29,7 @@ type Memory struct {
 	watchers map[string]map[*store.Wake]struct{} // by session
 	plugins  []protocol.Plugin
 	agents   protocol.AgentList
+	blobs    map[string][]byte // by digest
 	next     int
 	failure  error
 	left     chan struct{} // receives when a registration ended
@@ -54,7 +55,7 @@ func New() *Memory {
 	return &Memory{
 		TokenStore: server.NewTokenStore(NewKV(), time.Now),
 		logID:      "log_memory", sessions: map[string]*record{}, receipts: map[string]protocol.Receipt{},
-		asks: map[string]*ask{}, watchers: map[string]map[*store.Wake]struct{}{},
+		asks: map[string]*ask{}, watchers: map[string]map[*store.Wake]struct{}{}, blobs: map[string][]byte{},
 		left: make(chan struct{}, 1),
 	}
 }
@@ -64,6 +65,8 @@ func (m *Memory) Backend() server.Backend {
 	return server.Backend{
 		Sessions: sessions{m}, Prompts: prompts{m}, Control: control{m}, Permissions: permissions{m},
 		Plugins: plugins{m}, Agents: agents{m}, Events: events{m}, Deltas: deltas{m}, Access: m.TokenStore, Tokens: m.TokenStore, Ready: m.ready,
+		Sessions: sessions{m}, Prompts: prompts{m}, Blobs: blobs{m}, Control: control{m}, Permissions: permissions{m},
+		Plugins: plugins{m}, Events: events{m}, Deltas: deltas{m}, Access: m.TokenStore, Tokens: m.TokenStore, Ready: m.ready,
 	}
 }
 
