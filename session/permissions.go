@@ -31,6 +31,7 @@ type Asker struct {
 	Call     string
 	Location Location
 	Fence    int64
+	Earlier  *Answers
 }
 
 // Rules answers the configured rules for what a plugin asks; empty stands for the

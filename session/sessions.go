@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 
 	"github.com/plinthhost/plinth/store"
 )
@@ -18,9 +17,6 @@ type Places interface {
 // Execution is what the sessions ask of the coordinator.
 type Execution interface {
 	Wake(session string, seq int64)
-	// Start asks for at least one provider turn. It counts as an event at seq;
-	// interrupt is the session's last.
-	Start(session string, seq, interrupt int64)
 	Interrupt(ctx context.Context, session string, seq int64) error
 }
 
@@ -274,18 +270,18 @@ func (s *Sessions) Interrupt(ctx context.Context, origin Origin, session string)
 	return events[0].Seq, s.execution.Interrupt(ctx, session, events[0].Seq)
 }
 
-// Resume asks for at least one provider turn and does not wait for it.
-func (s *Sessions) Resume(ctx context.Context, session string) error {
-	current, err := s.Get(ctx, session)
-	if err != nil {
-		return err
+// Resume asks durably for at least one provider turn and does not wait for it. It
+// answers the sequence of the request.
+func (s *Sessions) Resume(ctx context.Context, origin Origin, session string) (int64, error) {
+	if _, err := s.Get(ctx, session); err != nil {
+		return 0, err
 	}
-	page, err := s.log.Read(ctx, session, math.MaxInt64-1, 1)
+	events, err := s.append(ctx, origin, session, store.Any(), ResumeRequested{})
 	if err != nil {
-		return fmt.Errorf("resume: %w", err)
+		return 0, fmt.Errorf("resume: %w", err)
 	}
-	s.execution.Start(session, page.Head.Seq+1, current.Interrupt) // newer than all that happened so far
-	return nil
+	s.execution.Wake(session, events[0].Seq)
+	return events[0].Seq, nil
 }
 
 func (s *Sessions) append(ctx context.Context, origin Origin, aggregate string, mode store.Mode, payload Payload) ([]store.Event, error) {

@@ -32,7 +32,7 @@ type ActivityState string
 
 // The states. Suspended: a shutdown parked it.
 const (
-	ActivityRunning        ActivityState = "running"
+	ActivityStateRunning   ActivityState = "running"
 	ActivityStateSuspended ActivityState = "suspended"
 )
 

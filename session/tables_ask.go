@@ -105,10 +105,17 @@ func LoadQuestions(ctx context.Context, tx store.Tx, session string) ([]Question
 	return collect(rows, err, scanQuestion)
 }
 
-// LoadRequests reads every permission request of the session, answered or not.
-func LoadRequests(ctx context.Context, tx store.Tx, session string) ([]Permission, error) {
-	rows, err := tx.Query(ctx, `SELECT `+permissionColumns+` FROM permission WHERE session_id = $1 ORDER BY asked_seq`, session)
+// LoadRequests reads the permission requests of the session that were asked after a
+// sequence, answered or not.
+func LoadRequests(ctx context.Context, tx store.Tx, session string, after int64) ([]Permission, error) {
+	rows, err := tx.Query(ctx, `SELECT `+permissionColumns+` FROM permission WHERE session_id = $1 AND asked_seq > $2 ORDER BY asked_seq`, session, after)
 	return collect(rows, err, scanPermission)
+}
+
+// LoadAllQuestions reads its questions likewise.
+func LoadAllQuestions(ctx context.Context, tx store.Tx, session string, after int64) ([]QuestionRequest, error) {
+	rows, err := tx.Query(ctx, `SELECT `+questionColumns+` FROM question WHERE session_id = $1 AND asked_seq > $2 ORDER BY asked_seq`, session, after)
+	return collect(rows, err, scanQuestion)
 }
 
 func loadApprovals(ctx context.Context, tx store.Tx, root, plugin string) ([]Rule, error) {

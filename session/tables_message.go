@@ -61,6 +61,11 @@ func LoadHistory(ctx context.Context, tx store.Tx, s Session, baseline int64) ([
 	return slices.Concat([]Message{compaction}, kept, later), nil
 }
 
+// LoadSince reads the messages after a sequence, oldest first.
+func LoadSince(ctx context.Context, tx store.Tx, session string, after int64) ([]Message, error) {
+	return LoadMessages(ctx, tx, session, after, math.MaxInt32)
+}
+
 // withParts reads the parts of consecutive messages.
 func withParts(ctx context.Context, tx store.Tx, session string, messages []Message) ([]Message, error) {
 	if len(messages) == 0 {

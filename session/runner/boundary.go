@@ -125,6 +125,12 @@ func (t *turn) prepare(ctx context.Context, w window) error {
 		return err
 	}
 	t.capture(ctx)
+	if !a.started {
+		t.work.Opened(w.opener())
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+	}
 	if err := t.append(ctx, payloads...); err != nil {
 		return err
 	}
@@ -236,6 +242,15 @@ func (w *window) promote(inputs []session.Input) {
 			w.session.Model.Variant = prompt.Variant
 		}
 	}
+}
+
+// opener is the sequence of the newest event that asks for execution.
+func (w window) opener() int64 {
+	newest := w.session.Resume
+	for _, input := range w.pending {
+		newest = max(newest, input.Wake)
+	}
+	return newest
 }
 
 // began is the sequence that began the epoch, -1 for one that begins with this turn.

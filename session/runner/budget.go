@@ -22,7 +22,7 @@ func (t *turn) spendable(ctx context.Context, current session.Session) error {
 		if reached.Budget.Action != session.BudgetAsk {
 			return failure
 		}
-		asker := t.asker("")
+		asker := t.asker()
 		asker.Agent, asker.Location = current.Agent, current.Location
 		err = t.Permissions.Authorise(ctx, asker, session.PermissionRequest{Action: "budget", Resources: []string{reached.Error()}, Before: true})
 		if denied, ok := errors.AsType[*session.DeniedError](err); ok {

@@ -89,12 +89,7 @@ func (t *turn) hidden(entry toolEntry, definition session.ToolDefinition) bool {
 	if action == "" {
 		action = entry.Name
 	}
-	return session.Hidden(t.rules(asking(entry)), action)
-}
-
-// rules are those that hold for what a plugin does in this turn.
-func (t *turn) rules(plugin string) []session.Rule {
-	return append(t.agent.Permitted(t.Permissions.Rules(plugin)), t.current.Rules...)
+	return session.Hidden(t.Permissions.RulesFor(asking(entry), t.agent.Name, t.current.Rules), action)
 }
 
 // asking names the plugin on whose behalf an entry asks; builtins speak for the host.

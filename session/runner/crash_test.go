@@ -29,43 +29,6 @@ func conversation(t *testing.T, w *World) string {
 	return id
 }
 
-// tables dumps every kernel table.
-func tables(t *testing.T, log store.Log) string {
-	t.Helper()
-	var text string
-	err := log.View(t.Context(), func(tx store.Tx) error {
-		for _, query := range []string{
-			`SELECT id || title || location || agent || model_provider || model || created_ms || interrupt_seq || activity FROM session ORDER BY id`,
-			`SELECT id || session_id || delivery || prompt || created_ms || admitted_seq || wake_seq || COALESCE(promoted_seq, 'null') FROM input ORDER BY id`,
-			`SELECT session_id || seq || id || type || created_ms || body FROM message ORDER BY session_id, seq`,
-			`SELECT session_id || message_seq || ordinal || tool_call || body FROM part ORDER BY session_id, message_seq, ordinal`,
-			`SELECT session_id || baseline || snapshot || baseline_seq FROM epoch ORDER BY session_id`,
-			`SELECT id || session_id || asked_seq || body || reply || feedback FROM permission ORDER BY id`,
-			`SELECT root || plugin || action || resource FROM approval ORDER BY root, plugin, action, resource`,
-		} {
-			rows, err := tx.Query(t.Context(), query)
-			if err != nil {
-				return err
-			}
-			for rows.Next() {
-				var row string
-				if err := rows.Scan(&row); err != nil {
-					return err
-				}
-				text += row + "\n"
-			}
-			if err := rows.Close(); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
-}
-
 func TestReplayGivesTheSameTablesAndCallsNothing(t *testing.T) {
 	w := New(t, Options{})
 	id := conversation(t, w)
@@ -78,7 +41,7 @@ func TestReplayGivesTheSameTablesAndCallsNothing(t *testing.T) {
 	if err := target.Replay(t.Context(), page.Events, store.ReplayOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(tables(t, w.Log), tables(t, target)); diff != "" {
+	if diff := cmp.Diff(Tables(t, w.Log), Tables(t, target)); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -109,7 +72,7 @@ func continued(t *testing.T, id string, prefix []store.Event) {
 	if err := w.Log.Replay(t.Context(), prefix, store.ReplayOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Runner.Recover(t.Context(), id); err != nil {
+	if _, err := w.Runner.Recover(t.Context(), id); err != nil {
 		t.Fatal(err)
 	}
 	for range 4 {

@@ -20,12 +20,12 @@ type callHost struct {
 }
 
 // asker is the turn, or one call of it, as it asks people.
-func (t *turn) asker(plugin string) session.Asker {
-	return session.Asker{Session: t.session, Agent: t.agent.Name, Location: t.current.Location, Fence: t.fence, Rules: t.rules(plugin)}
+func (t *turn) asker() session.Asker {
+	return session.Asker{Session: t.session, Agent: t.agent.Name, Location: t.current.Location, Fence: t.fence}
 }
 
 func (h *callHost) asker() session.Asker {
-	asker := h.turn.asker(h.plugin)
+	asker := h.turn.asker()
 	asker.Message, asker.Call, asker.Earlier = h.run.message, h.run.call, h.run.earlier
 	return asker
 }
@@ -34,10 +34,8 @@ func (h *callHost) asker() session.Asker {
 // and the tool's own permission.
 func (h *callHost) authorise(ctx context.Context, definition session.ToolDefinition) error {
 	if h.run.repeats >= maxRepeats-1 {
-		asker := h.asker()
-		asker.Rules = h.turn.rules("")
 		request := session.PermissionRequest{Action: "doom_loop", Resources: []string{h.run.name}, Before: true}
-		if err := h.ask(ctx, asker, request); err != nil {
+		if err := h.ask(ctx, request); err != nil {
 			return err
 		}
 	}
@@ -53,19 +51,19 @@ func (h *callHost) authorise(ctx context.Context, definition session.ToolDefinit
 // without a word halts the activity once the call has settled.
 func (h *callHost) Authorise(ctx context.Context, request session.PermissionRequest) error {
 	request.Plugin = h.plugin
-	return h.ask(ctx, h.asker(), request)
+	return h.ask(ctx, request)
 }
 
-func (h *callHost) ask(ctx context.Context, asker session.Asker, request session.PermissionRequest) error {
+func (h *callHost) ask(ctx context.Context, request session.PermissionRequest) error {
 	return h.waited(ctx, request.Before, func(ctx context.Context) error {
-		return h.turn.Permissions.Authorise(ctx, asker, request)
+		return h.turn.Permissions.Authorise(ctx, h.asker(), request)
 	})
 }
 
 // Question puts questions to the person who follows the session.
 func (h *callHost) Question(ctx context.Context, questions []session.Question, before bool) (answers [][]string, err error) {
 	err = h.waited(ctx, before, func(ctx context.Context) (err error) {
-		answers, err = h.turn.Permissions.Question(ctx, h.asker(), questions, before)
+		answers, err = h.turn.Permissions.Ask(ctx, h.asker(), questions, before)
 		return err
 	})
 	return answers, err
@@ -100,7 +98,7 @@ func (h *callHost) waited(ctx context.Context, before bool, wait func(context.Co
 
 // Effects answers what would become of each resource, without asking anybody.
 func (h *callHost) Effects(ctx context.Context, action string, resources []string) ([]session.Effect, error) {
-	return h.turn.Permissions.Effects(ctx, h.asker(), h.plugin, action, resources)
+	return h.turn.Permissions.EffectsFor(ctx, h.asker(), h.plugin, action, resources)
 }
 
 // Progress shows a line of the call to who follows live.
@@ -124,12 +122,12 @@ func (h *callHost) RunTask(ctx context.Context, task session.Task) (session.Task
 
 // Todos answers the session's list.
 func (h *callHost) Todos(ctx context.Context) ([]session.Todo, error) {
-	return h.turn.Permissions.Todos(ctx, h.turn.session)
+	return h.turn.Todos.Todos(ctx, h.turn.session)
 }
 
 // SetTodos replaces it.
 func (h *callHost) SetTodos(ctx context.Context, todos []session.Todo) error {
-	return h.turn.Permissions.SetTodos(ctx, session.System(), h.turn.session, todos)
+	return h.turn.Todos.SetTodos(ctx, h.asker(), todos)
 }
 
 // ownPermission is what is asked for a tool whose operations do not ask.

@@ -2,7 +2,6 @@ package runner
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -226,7 +225,7 @@ func (d *drain) proceed(ctx context.Context, s state) error {
 		return err
 	}
 	if s.session.Interrupt > s.activity.Started {
-		return d.append(ctx, d.end2(r, session.FailureInterrupted, "Interrupted")...)
+		return d.append(ctx, d.end(r, session.FailureInterrupted, "Interrupted")...)
 	}
 	switch goes, err := d.decided(ctx, s, r); {
 	case err != nil:
@@ -327,5 +326,3 @@ func (r remains) answers(call string) *session.Answers {
 	}
 	return session.NewAnswers(permissions, questions)
 }
-
-var _ = errors.Is

@@ -64,6 +64,7 @@ type Services struct {
 	Outputs     session.OutputFiles
 	Snapshots   session.Snapshots
 	Tasks       *session.Tasks
+	Todos       *session.TodoLists
 	Logger      hclog.Logger
 }
 
@@ -195,14 +196,9 @@ func (d *drain) append(ctx context.Context, payloads ...session.Payload) error {
 	if err != nil {
 		return err
 	}
-	events, err = d.Log.Append(context.WithoutCancel(ctx), store.Batch{Aggregate: d.session, Mode: store.Fenced(d.fence), Events: events})
+	_, err = d.Log.Append(context.WithoutCancel(ctx), store.Batch{Aggregate: d.session, Mode: store.Fenced(d.fence), Events: events})
 	if err != nil {
 		return fmt.Errorf("append to %s: %w", d.session, err)
-	}
-	for i, payload := range payloads {
-		if _, started := payload.(session.ActivityStarted); started && d.work != nil {
-			d.work.Opened(events[i].Seq)
-		}
 	}
 	return nil
 }

@@ -194,7 +194,7 @@ func TestParallelToolsAreBounded(t *testing.T) {
 		<-release
 		return Output("ok"), nil
 	}))
-	calls := Calls("busy", `{}`, `{}`, `{}`, `{}`, `{}`, `{}`, `{}`, `{}`)
+	calls := Calls("busy", `{"n":1}`, `{"n":2}`, `{"n":3}`, `{"n":4}`, `{"n":5}`, `{"n":6}`, `{"n":7}`, `{"n":8}`)
 	w.Provider.Script(func(ctx context.Context, request session.ModelRequest, yield func(session.ModelEvent, error) bool) {
 		go func() { <-full; close(release) }()
 		calls(ctx, request, yield)
@@ -438,8 +438,8 @@ func TestMaxTurns(t *testing.T) {
 	config.MaxTurns = 3
 	w := New(t, Options{Config: config})
 	w.Contribute("core/tools", echo(w))
-	for range 4 {
-		w.Provider.Script(Calls("echo", `{}`))
+	for n := range 4 {
+		w.Provider.Script(Calls("echo", fmt.Sprintf(`{"n":%d}`, n)))
 	}
 	id := w.Create()
 	w.Prompt(id, "Loop", session.Steer)

@@ -109,11 +109,11 @@ func (t *turn) finish(ctx, turnCtx context.Context, err error) *turnResult {
 // stream consumes the model's answer. It stops at the first error, or when the
 // provider is silent for too long.
 func (t *turn) stream(ctx context.Context) error {
-	ctx, watchdog := t.watch(ctx)
+	watched, watchdog := t.watch(ctx) // the request's; tools go on beyond it
 	defer watchdog.stop()
-	for event, err := range t.provider.Stream(ctx, t.request) {
+	for event, err := range t.provider.Stream(watched, t.request) {
 		watchdog.pause()
-		if cause := context.Cause(ctx); cause != nil {
+		if cause := context.Cause(watched); cause != nil {
 			return cause
 		}
 		if err != nil {
@@ -124,7 +124,7 @@ func (t *turn) stream(ctx context.Context) error {
 		}
 		watchdog.resume()
 	}
-	if cause := context.Cause(ctx); cause != nil {
+	if cause := context.Cause(watched); cause != nil {
 		return cause
 	}
 	if !t.answer.finished {

@@ -6,7 +6,10 @@ package sessiontest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
+	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -15,6 +18,7 @@ import (
 	"github.com/plinthhost/plinth/registry"
 	"github.com/plinthhost/plinth/session"
 	"github.com/plinthhost/plinth/session/runner"
+	"github.com/plinthhost/plinth/session/schema"
 	"github.com/plinthhost/plinth/store"
 	"github.com/plinthhost/plinth/store/sqlite"
 )
@@ -33,14 +37,22 @@ type World struct {
 	Coordinator *session.Coordinator
 	Sessions    *session.Sessions
 	Provider    *Provider
+	Agents      *session.Agents
+	Outputs     *Outputs
 }
 
 // Options change what a World is made of.
 type Options struct {
 	Dir   string // a temporary folder when empty
 	Rules []session.Rule
-	// Config of the runner; runner.DefaultConfig when zero.
+	// Config of the runner; runner.DefaultConfig without retries when zero.
 	Config runner.Config
+	// Agents beside, or in the place of, the default ones, which have no system text here.
+	Agents []session.Agent
+	// Models says what is known of models; nothing by default.
+	Models Models
+	// Snapshots names states of the files; nobody by default.
+	Snapshots session.Snapshots
 }
 
 // model is the model of every session that names none: the scripted provider.
@@ -59,14 +71,32 @@ func New(t testing.TB, options Options) *World {
 	w.Permissions = session.NewPermissions(w.Log, w.Encoder, options.Rules)
 	if options.Config.MaxParallelTools == 0 {
 		options.Config = runner.DefaultConfig()
+		options.Config.Retries = 0
 	}
+	agents, err := session.NewAgents(agentsWith(options.Agents), session.DefaultAgent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Agents, w.Outputs = agents, &Outputs{}
 	w.Runner = runner.New(runner.Services{Log: w.Log, Encoder: w.Encoder, Kinds: w.Kinds, Registries: w.Registries,
-		Permissions: w.Permissions, Live: w.Live, Logger: hclog.NewNullLogger()}, options.Config)
+		Permissions: w.Permissions, Agents: w.Agents, Models: options.Models, Schemas: &schema.Cache{}, Live: w.Live, Outputs: w.Outputs,
+		Snapshots: options.Snapshots, Todos: &session.TodoLists{}, Logger: hclog.NewNullLogger()}, options.Config)
 	w.Coordinator = session.NewCoordinator(w.Runner.Drain, hclog.NewNullLogger())
-	w.Sessions = session.NewSessions(w.Log, w.Encoder, places{}, runner.Execution{Coordinator: w.Coordinator, Runner: w.Runner}, session.Defaults{Agent: "build", Model: model})
+	w.Sessions = session.NewSessions(w.Log, w.Encoder, places{}, w.Coordinator, session.Defaults{Agent: "build", Model: model})
 	w.Contribute("core/scripted", w.Kinds.Providers.Contribute("scripted", 0, w.Provider))
 	t.Cleanup(w.Close)
 	return w
+}
+
+func agentsWith(others []session.Agent) []session.Agent {
+	all := session.DefaultAgents()
+	for i := range all {
+		all[i].System = ""
+	}
+	for _, other := range others {
+		all = slices.DeleteFunc(all, func(agent session.Agent) bool { return agent.Name == other.Name })
+	}
+	return append(all, others...)
 }
 
 // OpenStore opens a store with the kernel's tables.
@@ -136,7 +166,7 @@ func (w *World) admit(request session.PromptRequest) session.Input {
 // completed its last activity.
 func (w *World) Run(id string) {
 	w.T.Helper()
-	if err := w.Sessions.Resume(w.T.Context(), id); err != nil {
+	if _, err := w.Sessions.Resume(w.T.Context(), session.System(), id); err != nil {
 		w.T.Fatal(err)
 	}
 	if err := w.Coordinator.Settle(w.T.Context(), id); err != nil {
@@ -219,4 +249,55 @@ func (places) Resolve(_ context.Context, directory string) (session.Location, er
 		return session.Location{}, errors.Join(session.ErrInvalid, errors.New("no directory"))
 	}
 	return session.Location{Directory: directory, Root: directory}, nil
+}
+
+// Models is what is known of models, by their text "provider/model:variant". One that is
+// not listed may be used and nothing is known of it; one with an Err may not.
+type Models map[string]Model
+
+// Model is one entry.
+type Model struct {
+	session.ModelInfo
+	Err *session.ModelError
+}
+
+// Model answers the entry.
+func (m Models) Model(_ context.Context, ref session.ModelRef) (session.ModelInfo, error) {
+	entry, ok := m[ref.String()]
+	switch {
+	case !ok:
+		return session.ModelInfo{Ref: ref}, nil
+	case entry.Err != nil:
+		return session.ModelInfo{}, entry.Err
+	}
+	return entry.ModelInfo, nil
+}
+
+// Outputs keeps texts in memory under made-up paths.
+type Outputs struct {
+	mu    sync.Mutex
+	Err   error // what Keep fails with
+	Texts map[string]string
+}
+
+// Keep keeps the text.
+func (o *Outputs) Keep(_ context.Context, id, text string) (string, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.Err != nil {
+		return "", o.Err
+	}
+	if o.Texts == nil {
+		o.Texts = map[string]string{}
+	}
+	path := fmt.Sprintf("/outputs/%s/%d", id, len(o.Texts)+1)
+	o.Texts[path] = text
+	return path, nil
+}
+
+// Text answers what was kept under a path.
+func (o *Outputs) Text(path string) string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.Texts[path]
 }

@@ -63,10 +63,8 @@ func New() *Memory {
 // Backend answers the backend the server takes.
 func (m *Memory) Backend() server.Backend {
 	return server.Backend{
-		Sessions: sessions{m}, Prompts: prompts{m}, Control: control{m}, Permissions: permissions{m},
-		Plugins: plugins{m}, Agents: agents{m}, Events: events{m}, Deltas: deltas{m}, Access: m.TokenStore, Tokens: m.TokenStore, Ready: m.ready,
 		Sessions: sessions{m}, Prompts: prompts{m}, Blobs: blobs{m}, Control: control{m}, Permissions: permissions{m},
-		Plugins: plugins{m}, Events: events{m}, Deltas: deltas{m}, Access: m.TokenStore, Tokens: m.TokenStore, Ready: m.ready,
+		Plugins: plugins{m}, Agents: agents{m}, Events: events{m}, Deltas: deltas{m}, Access: m.TokenStore, Tokens: m.TokenStore, Ready: m.ready,
 	}
 }
 

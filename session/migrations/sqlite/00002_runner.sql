@@ -36,6 +36,8 @@ UPDATE input SET position = admitted_seq;
 DROP INDEX input_pending;
 CREATE INDEX input_pending ON input (session_id, position) WHERE promoted_seq IS NULL AND cancelled_seq IS NULL;
 
+CREATE INDEX permission_session ON permission (session_id, asked_seq);
+
 CREATE TABLE question (
     id         TEXT    NOT NULL PRIMARY KEY,
     session_id TEXT    NOT NULL,
@@ -45,6 +47,7 @@ CREATE TABLE question (
     state      TEXT    NOT NULL, -- open, answered, dismissed or withdrawn
     answers    TEXT    NOT NULL  -- JSON
 ) WITHOUT ROWID;
+CREATE INDEX question_session ON question (session_id, asked_seq);
 CREATE INDEX question_open ON question (session_id, asked_seq) WHERE state = 'open';
 
 -- Requests of sessions below, which their ancestors show.
