@@ -17,9 +17,9 @@ type Description struct {
 }
 
 // Questioner puts questions to the person who follows the session, and waits.
-// *DeniedError when they were dismissed.
+// *DeniedError when they were dismissed. Before is as in PermissionRequest.
 type Questioner interface {
-	Question(ctx context.Context, questions []Question) (answers [][]string, err error)
+	Question(ctx context.Context, questions []Question, before bool) (answers [][]string, err error)
 }
 
 // Question is a choice, a text, or both.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	abi "github.com/plinthhost/plinth/abi/v1"
 	"github.com/plinthhost/plinth/session"
@@ -60,8 +61,16 @@ func (a silentAuthority) effects(ctx context.Context, action string, resources [
 type toolAuthority struct {
 	host session.ToolHost
 
+	touched atomic.Bool // an operation of the call has changed something
+
 	mu      sync.Mutex
 	covered map[string]bool // action, NUL, resource
+}
+
+// before reports whether nothing that the call did has an effect yet, and nothing
+// will have one while it waits: in a batch, another operation may.
+func (a *toolAuthority) before(ctx context.Context) bool {
+	return ctx.Value(gatheringKey{}) == nil && !a.touched.Load()
 }
 
 func (a *toolAuthority) authorise(ctx context.Context, action string, resources, save []string) error {
@@ -72,7 +81,7 @@ func (a *toolAuthority) authorise(ctx context.Context, action string, resources,
 	if len(asked) < len(resources) {
 		save = slices.DeleteFunc(slices.Clone(save), func(pattern string) bool { return !slices.Contains(asked, pattern) })
 	}
-	request := session.PermissionRequest{Action: action, Resources: asked, Save: save}
+	request := session.PermissionRequest{Action: action, Resources: asked, Save: save, Before: a.before(ctx)}
 	effects, err := a.host.Effects(ctx, action, asked)
 	if err != nil {
 		return err
@@ -125,6 +134,13 @@ const (
 	MaxChecked = 1000
 	maxText    = 4096 // of an action or a resource, in bytes
 )
+
+// touch says that the call has changed something.
+func (o *operations) touch() {
+	if tool, ok := o.asked.(*toolAuthority); ok {
+		tool.touched.Store(true)
+	}
+}
 
 // permissionAsk asks for actions that the tool itself carries out. What is allowed
 // counts for its operations too.

@@ -53,6 +53,7 @@ func (o *operations) fetch(ctx context.Context, request abi.HTTPFetch, raw []byt
 		Handles: request.Secrets, MaxBody: most, Timeout: time.Duration(request.TimeoutMS) * time.Millisecond}
 	if o.reach.AnyURL {
 		fetch.Ask = func(ctx context.Context, _ string, target egress.Target) error {
+			defer o.touch() // a request follows, before the next ask
 			return o.authorise(ctx, actionFetch, target.String())
 		}
 	}

@@ -16,6 +16,8 @@ type Operation struct {
 	Grant string
 	// Tools is set when only tools may use it: it changes, asks or shows something.
 	Tools bool
+	// Effect is set when it changes something that outlives the call.
+	Effect bool
 
 	run func(ctx context.Context, o *operations, request, raw []byte) (any, []byte, error)
 }
@@ -44,29 +46,29 @@ func Table() []Operation {
 	return []Operation{
 		{Name: abi.OpBatch, run: typed((*operations).batch)},
 		{Name: abi.OpFSAttach, Action: actionRead, Resource: "the file", Grant: grantRead, Tools: true, run: typed((*operations).attach)},
-		{Name: abi.OpFSCommit, Action: actionEdit, Resource: "all files together", Grant: grantWrite, Tools: true, run: typed((*operations).commit)},
+		{Name: abi.OpFSCommit, Action: actionEdit, Resource: "all files together", Grant: grantWrite, Tools: true, Effect: true, run: typed((*operations).commit)},
 		{Name: abi.OpFSGlob, Action: actionRead, Resource: "the folder, then each file without asking", Grant: grantRead, run: typed((*operations).glob)},
 		{Name: abi.OpFSGrep, Action: actionRead, Resource: "the folder or file, then each file without asking", Grant: grantRead, run: typed((*operations).grep)},
 		{Name: abi.OpFSList, Action: actionRead, Resource: "the directory, then each entry without asking", Grant: grantRead, run: typed((*operations).list)},
 		{Name: abi.OpFSRead, Action: actionRead, Resource: "the file", Grant: grantRead, run: typed((*operations).read)},
 		{Name: abi.OpFSStat, Action: actionRead, Resource: "the file, without asking", Grant: grantRead, run: typed((*operations).stat)},
-		{Name: abi.OpHTTPFetch, Action: actionFetch, Resource: "the URL, when it is not granted", Grant: grantHTTP, Tools: true, run: typed((*operations).fetch)},
-		{Name: abi.OpKVDelete, Grant: grantKV, run: typed((*operations).kvDelete)},
+		{Name: abi.OpHTTPFetch, Action: actionFetch, Resource: "the URL, when it is not granted", Grant: grantHTTP, Tools: true, Effect: true, run: typed((*operations).fetch)},
+		{Name: abi.OpKVDelete, Grant: grantKV, Effect: true, run: typed((*operations).kvDelete)},
 		{Name: abi.OpKVGet, Grant: grantKV, run: typed((*operations).kvGet)},
 		{Name: abi.OpKVList, Grant: grantKV, run: typed((*operations).kvList)},
-		{Name: abi.OpKVSet, Grant: grantKV, run: typed((*operations).kvSet)},
+		{Name: abi.OpKVSet, Grant: grantKV, Effect: true, run: typed((*operations).kvSet)},
 		{Name: abi.OpLog, run: typed((*operations).logLine)},
 		{Name: abi.OpPermissionAsk, Action: "any", Resource: "what the request lists", Tools: true, run: typed((*operations).permissionAsk)},
 		{Name: abi.OpPermissionCheck, run: typed((*operations).permissionCheck)},
-		{Name: abi.OpProcessRun, Action: actionBash, Resource: "every command of the line", Grant: grantProcess, Tools: true, run: typed((*operations).processRun)},
+		{Name: abi.OpProcessRun, Action: actionBash, Resource: "every command of the line", Grant: grantProcess, Tools: true, Effect: true, run: typed((*operations).processRun)},
 		{Name: abi.OpProgress, Tools: true, run: typed((*operations).showProgress)},
 		{Name: abi.OpQuestionAsk, Grant: grantSession, Tools: true, run: typed((*operations).question)},
 		{Name: abi.OpSessionInfo, Grant: grantSession, run: typed((*operations).sessionInfo)},
 		{Name: abi.OpSkillGet, Grant: grantSession, Tools: true, run: typed((*operations).skillGet)},
 		{Name: abi.OpSkillList, Grant: grantSession, Tools: true, run: typed((*operations).skillList)},
-		{Name: abi.OpTaskRun, Grant: grantSession, Tools: true, run: typed((*operations).task)},
+		{Name: abi.OpTaskRun, Grant: grantSession, Tools: true, Effect: true, run: typed((*operations).task)},
 		{Name: abi.OpTodoGet, Grant: grantSession, Tools: true, run: typed((*operations).todoGet)},
-		{Name: abi.OpTodoSet, Grant: grantSession, Tools: true, run: typed((*operations).todoSet)},
+		{Name: abi.OpTodoSet, Grant: grantSession, Tools: true, Effect: true, run: typed((*operations).todoSet)},
 	}
 }
 

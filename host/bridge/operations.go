@@ -71,6 +71,9 @@ func (o *operations) perform(ctx context.Context, name string, request, raw []by
 		return nil, nil, refuse(abi.KindLimit, "the call has made %d operations, which is the limit; raise limits.operations", most)
 	}
 	body, answered, err = operation.run(ctx, o, request, raw)
+	if operation.Effect {
+		o.touch()
+	}
 	o.plugin.Counts.add(name, err)
 	return body, answered, err
 }

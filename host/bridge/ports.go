@@ -55,8 +55,10 @@ func (o *operations) question(ctx context.Context, request abi.QuestionAsk, _ []
 		return nil, nil, err
 	}
 	var answers [][]string
+	tool, ok := o.asked.(*toolAuthority)
+	before := ok && tool.before(ctx)
 	err = wait(ctx, func(ctx context.Context) (err error) {
-		answers, err = served.Question(ctx, questions)
+		answers, err = served.Question(ctx, questions, before)
 		return err
 	})
 	return abi.QuestionAnswered{Answers: answers}, nil, err
