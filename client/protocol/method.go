@@ -14,6 +14,7 @@ const (
 	MethodPermissionsList  = "permissions.list"  // PermissionsParams → PermissionList
 	MethodPermissionReply  = "permission.reply"  // ReplyParams → PermissionReceipt
 	MethodPluginsList      = "plugins.list"      // nothing → PluginList
+	MethodModelsList       = "models.list"       // ListModels → ModelList
 )
 
 // MaxKey bounds the key of a command, in bytes.

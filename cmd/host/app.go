@@ -14,6 +14,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/plinthhost/plinth/cmd/host/config"
+	"github.com/plinthhost/plinth/host/catalog"
 	"github.com/plinthhost/plinth/host/egress"
 	"github.com/plinthhost/plinth/host/fsys"
 	"github.com/plinthhost/plinth/host/plugin"
@@ -51,6 +52,8 @@ type app struct {
 	kinds       session.Kinds
 	permissions *session.Permissions
 	plugins     *plugin.Manager
+	catalog     *catalog.Catalog
+	models      session.Models // the catalog, as the runner sees it
 	coordinator *session.Coordinator
 	backend     *backend
 	server      *server.Server
@@ -124,7 +127,7 @@ func (a *app) startRunner(ctx context.Context, encoder session.Encoder) error {
 	}
 	sessions := session.NewSessions(a.store, encoder, places{}, a.coordinator, session.Defaults{Agent: a.config.Agent, Model: a.config.Model})
 	a.backend = &backend{log: a.store, sessions: sessions, permissions: a.permissions, coordinator: a.coordinator, live: live,
-		plugins: a.plugins, keys: newKeys(a.store.KV(), time.Now), directory: a.directory}
+		plugins: a.plugins, catalog: a.catalog, keys: newKeys(a.store.KV(), time.Now), directory: a.directory}
 	tokens := server.NewTokenStore(a.store.KV(), time.Now)
 	var err error
 	a.server, err = server.New(server.Options{
@@ -132,7 +135,7 @@ func (a *app) startRunner(ctx context.Context, encoder session.Encoder) error {
 		Version: version, Logger: a.logger.Named("server"),
 	}, server.Backend{
 		Sessions: sessionService{a.backend}, Prompts: promptService{a.backend}, Control: controlService{a.backend},
-		Permissions: permissionService{a.backend}, Plugins: pluginService{a.backend},
+		Permissions: permissionService{a.backend}, Plugins: pluginService{a.backend}, Models: modelService{a.backend},
 		Events: eventService{a.backend}, Deltas: deltaService{a.backend}, Access: tokens, Tokens: tokens,
 		Ready: func(context.Context) error { return nil },
 	})

@@ -23,6 +23,7 @@ func (s *Server) routes() http.Handler {
 	s.promptRoutes(api)
 	s.permissionRoutes(api)
 	s.pluginRoutes(api)
+	s.modelRoutes(api)
 	s.tokenRoutes(api)
 	s.healthRoutes(api)
 	s.eventRoute(api)

@@ -194,7 +194,7 @@ func TestOpenAPI(t *testing.T) {
 			}
 		}
 	}
-	if operations != 17 {
+	if operations != 18 {
 		t.Errorf("%d operations are described: %v", operations, spec.Paths)
 	}
 	if spec.Components.Schemas["ErrorModel"] != nil || spec.Components.Schemas["Problem"] == nil {
@@ -241,6 +241,26 @@ func TestPlugins(t *testing.T) {
 	broken := protocol.Plugin{Origin: "/p/plugin.toml", State: protocol.PluginFailed, Error: "/p/plugin.toml:1: no"}
 	r.Load(broken)
 	diff(t, "plugins", protocol.PluginList{Plugins: []protocol.Plugin{broken}}, get[protocol.PluginList](r, call{method: "GET", path: "/v1/plugins"}))
+}
+
+func TestModels(t *testing.T) {
+	t.Parallel()
+	r := start(t)
+	diff(t, "an empty list", map[string]any{"models": []any{}}, get[map[string]any](r, call{method: "GET", path: "/v1/models"}))
+	known := protocol.Model{ID: "p/a", Provider: "p", Model: "a", Context: 8192, Capabilities: []string{}, Sources: []protocol.ModelSource{protocol.ModelBuiltin},
+		Price: &protocol.ModelPrice{Input: "0.075", Output: "1", CacheRead: "0", CacheWrite: "0", Tiers: []protocol.PriceTier{{Above: 1, Input: "2"}}}}
+	unknown := protocol.Model{ID: "q/b", Provider: "q", Model: "b", Sources: []protocol.ModelSource{}}
+	r.Offer(known)
+	r.Offer(unknown)
+	diff(t, "all", protocol.ModelList{Models: []protocol.Model{known, unknown}}, get[protocol.ModelList](r, call{method: "GET", path: "/v1/models"}))
+	diff(t, "of one provider, asked again", protocol.ModelList{Models: []protocol.Model{unknown}, Warnings: []string{"nobody was asked"}},
+		get[protocol.ModelList](r, call{method: "GET", path: "/v1/models?provider=q&refresh=true"}))
+	if p := r.refused(call{method: "GET", path: "/v1/models?refresh=perhaps"}); p.Code != protocol.BadRequest {
+		t.Errorf("refresh=perhaps: %+v", p)
+	}
+	if p := r.problem(call{method: "GET", path: "/v1/models", token: r.token(protocol.ScopeApprove)}); p.Code != protocol.Forbidden {
+		t.Errorf("without the scope: %+v", p)
+	}
 }
 
 func TestTokenStore(t *testing.T) {

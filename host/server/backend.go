@@ -16,6 +16,7 @@ type Backend struct {
 	Control     Control
 	Permissions Permissions
 	Plugins     Plugins
+	Models      Models
 	Events      Events
 	Deltas      Deltas
 	// Access and Tokens are usually one *TokenStore.
@@ -77,6 +78,13 @@ type Permissions interface {
 // Plugins tells what became of the plugins.
 type Plugins interface {
 	List(ctx context.Context) (protocol.PluginList, error)
+}
+
+// Models tells which models may be chosen and what is known of them.
+type Models interface {
+	// List answers them; an unknown provider is not_found. What keeps a provider's
+	// server from telling its models is a warning.
+	List(ctx context.Context, request protocol.ListModels) (protocol.ModelList, error)
 }
 
 // Events reads the sessions' event logs.

@@ -73,6 +73,10 @@ func (s *Server) methodTable() map[string]method {
 			list, err := s.listPlugins(ctx)
 			return list, "", "", err
 		}),
+		protocol.MethodModelsList: takes(protocol.ScopeRead, func(ctx context.Context, _ Caller, p protocol.ListModels) (any, string, string, error) {
+			list, err := s.listModels(ctx, p)
+			return list, "", "", err
+		}),
 	}
 }
 

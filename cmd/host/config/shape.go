@@ -76,6 +76,8 @@ func kindAt(key []string) string {
 		return "a string in quotes"
 	case reflect.Int:
 		return "a whole number"
+	case reflect.Float64:
+		return "a number"
 	case reflect.Bool:
 		return "true or false"
 	case reflect.Slice:

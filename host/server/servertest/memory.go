@@ -28,6 +28,7 @@ type Memory struct {
 	asks     map[string]*ask
 	watchers map[string]map[*store.Wake]struct{} // by session
 	plugins  []protocol.Plugin
+	models   []protocol.Model
 	next     int
 	failure  error
 	left     chan struct{} // receives when a registration ended
@@ -62,7 +63,7 @@ func New() *Memory {
 func (m *Memory) Backend() server.Backend {
 	return server.Backend{
 		Sessions: sessions{m}, Prompts: prompts{m}, Control: control{m}, Permissions: permissions{m},
-		Plugins: plugins{m}, Events: events{m}, Deltas: deltas{m}, Access: m.TokenStore, Tokens: m.TokenStore, Ready: m.ready,
+		Plugins: plugins{m}, Models: models{m}, Events: events{m}, Deltas: deltas{m}, Access: m.TokenStore, Tokens: m.TokenStore, Ready: m.ready,
 	}
 }
 
@@ -91,6 +92,13 @@ func (m *Memory) Load(plugin protocol.Plugin) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.plugins = append(m.plugins, plugin)
+}
+
+// Offer adds a model to the list.
+func (m *Memory) Offer(model protocol.Model) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.models = append(m.models, model)
 }
 
 // Session makes a session with one event and answers its id.
