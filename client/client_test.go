@@ -110,6 +110,11 @@ func TestCommands(t *testing.T) {
 	if _, err := c.Reply(ctx, ask, protocol.PermissionReply{Reply: protocol.AnswerOnce}); !errors.Is(err, &protocol.Error{Code: protocol.AlreadyResolved}) {
 		t.Errorf("second reply: %v", err)
 	}
+	h.Offer(protocol.Model{ID: "p/a", Provider: "p", Model: "a"})
+	h.Offer(protocol.Model{ID: "q/b", Provider: "q", Model: "b"})
+	if list, err := c.Models(ctx, protocol.ListModels{Provider: "q", Refresh: true}); err != nil || len(list.Models) != 1 || list.Models[0].ID != "q/b" || len(list.Warnings) != 1 {
+		t.Errorf("models: %+v, %v", list, err)
+	}
 	token, err := c.CreateToken(ctx, protocol.CreateToken{Scopes: []protocol.Scope{protocol.ScopeRead}})
 	if err != nil || token.Secret == "" {
 		t.Errorf("create token: %+v, %v", token, err)

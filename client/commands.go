@@ -127,6 +127,17 @@ func (c *Client) Agents(ctx context.Context) (list protocol.AgentList, err error
 	return list, err
 }
 
+// Models answers the models that may be chosen, with what is known of them.
+func (c *Client) Models(ctx context.Context, list protocol.ListModels) (models protocol.ModelList, err error) {
+	query := url.Values{}
+	set(query, "provider", list.Provider)
+	if list.Refresh {
+		query.Set("refresh", "true")
+	}
+	err = c.do(ctx, request{method: http.MethodGet, path: "/v1/models", query: query}, &models)
+	return models, err
+}
+
 // Tokens lists the tokens.
 func (c *Client) Tokens(ctx context.Context) (list protocol.TokenList, err error) {
 	err = c.do(ctx, request{method: http.MethodGet, path: "/v1/tokens"}, &list)

@@ -15,6 +15,7 @@ const (
 	MethodPermissionReply  = "permission.reply"  // ReplyParams → PermissionReceipt
 	MethodPluginsList      = "plugins.list"      // nothing → PluginList
 	MethodAgentsList       = "agents.list"       // nothing → AgentList
+	MethodModelsList       = "models.list"       // ListModels → ModelList
 )
 
 // MaxKey bounds the key of a command, in bytes.

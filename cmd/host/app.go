@@ -14,6 +14,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/plinthhost/plinth/cmd/host/config"
+	"github.com/plinthhost/plinth/host/catalog"
 	"github.com/plinthhost/plinth/host/egress"
 	"github.com/plinthhost/plinth/host/fsys"
 	"github.com/plinthhost/plinth/host/outputs"
@@ -23,6 +24,7 @@ import (
 	"github.com/plinthhost/plinth/registry"
 	"github.com/plinthhost/plinth/session"
 	"github.com/plinthhost/plinth/session/runner"
+	"github.com/plinthhost/plinth/session/schema"
 	"github.com/plinthhost/plinth/session/view"
 	"github.com/plinthhost/plinth/store"
 	"github.com/plinthhost/plinth/store/sqlite"
@@ -54,6 +56,8 @@ type app struct {
 	agents      *session.Agents
 	plugins     *plugin.Manager
 	outputs     *outputs.Files
+	catalog     *catalog.Catalog
+	models      session.Models // the catalog, as the runner sees it
 	coordinator *session.Coordinator
 	backend     *backend
 	server      *server.Server
@@ -120,10 +124,9 @@ func (a *app) openStore(ctx context.Context) error {
 
 func (a *app) startRunner(ctx context.Context, encoder session.Encoder) error {
 	live := session.NewLive()
-	settings := runner.DefaultConfig()
-	settings.MaxTurns, settings.MaxParallelTools = a.config.Runner.MaxTurns, a.config.Runner.MaxParallelTools
 	work := runner.New(runner.Services{Log: a.store, Encoder: encoder, Kinds: a.kinds, Registries: a.registries,
-		Permissions: a.permissions, Live: live, Logger: a.logger.Named("runner")}, settings)
+		Permissions: a.permissions, Agents: a.agents, Models: a.models, Schemas: &schema.Cache{}, Live: live, Outputs: a.outputs,
+		Todos: &session.TodoLists{}, Logger: a.logger.Named("runner")}, a.runnerConfig())
 	a.coordinator = session.NewCoordinator(work.Drain, a.logger.Named("session"))
 	a.closers = append(a.closers, func() error {
 		a.coordinator.Close(time.Duration(a.config.Runner.ShutdownGraceMS) * time.Millisecond)
@@ -134,7 +137,7 @@ func (a *app) startRunner(ctx context.Context, encoder session.Encoder) error {
 	}
 	sessions := session.NewSessions(a.store, encoder, places{}, a.coordinator, session.Defaults{Agent: a.agents.Default(), Model: a.config.Model})
 	a.backend = &backend{log: a.store, sessions: sessions, permissions: a.permissions, coordinator: a.coordinator, live: live,
-		plugins: a.plugins, agents: a.agents, keys: newKeys(a.store.KV(), time.Now), directory: a.directory}
+		plugins: a.plugins, agents: a.agents, catalog: a.catalog, keys: newKeys(a.store.KV(), time.Now), directory: a.directory}
 	tokens := server.NewTokenStore(a.store.KV(), time.Now)
 	var err error
 	a.server, err = server.New(server.Options{
@@ -142,7 +145,7 @@ func (a *app) startRunner(ctx context.Context, encoder session.Encoder) error {
 		Version: version, Logger: a.logger.Named("server"),
 	}, server.Backend{
 		Sessions: sessionService{a.backend}, Prompts: promptService{a.backend}, Blobs: blobService{a.store.Blobs()}, Control: controlService{a.backend},
-		Permissions: permissionService{a.backend}, Plugins: pluginService{a.backend}, Agents: agentService{a.backend},
+		Permissions: permissionService{a.backend}, Plugins: pluginService{a.backend}, Agents: agentService{a.backend}, Models: modelService{a.backend},
 		Events: eventService{a.backend}, Deltas: deltaService{a.backend}, Access: tokens, Tokens: tokens,
 		Ready: func(context.Context) error { return nil },
 	})
@@ -151,6 +154,19 @@ func (a *app) startRunner(ctx context.Context, encoder session.Encoder) error {
 	}
 	a.closers = append(a.closers, a.server.Close)
 	return a.server.Start(ctx)
+}
+
+// runnerConfig is the operator's configuration in the runner's words.
+func (a *app) runnerConfig() runner.Config {
+	milliseconds := func(n int) time.Duration { return time.Duration(n) * time.Millisecond }
+	c, settings := a.config.Runner, runner.DefaultConfig()
+	settings.MaxTurns, settings.MaxCalls, settings.MaxParallelTools = c.MaxTurns, c.MaxCallsPerTurn, c.MaxParallelTools
+	settings.FirstEvent, settings.Idle = milliseconds(c.FirstEventMS), milliseconds(c.IdleMS)
+	settings.Retries, settings.MaxRetryWait = c.RetryAttempts, milliseconds(c.RetryMaxWaitMS)
+	settings.FormatRetries, settings.Recovery = c.StructuredRetries, c.Recovery
+	settings.Output = session.OutputLimits{Lines: a.config.ToolOutput.MaxLines, Bytes: a.config.ToolOutput.MaxBytes}
+	settings.Budgets = a.config.Budgets
+	return settings
 }
 
 // recover settles what a host that died left open, then wakes the sessions whose
@@ -168,8 +184,12 @@ func (a *app) recover(ctx context.Context, work *runner.Runner) error {
 		return fmt.Errorf("recover: %w", err)
 	}
 	for _, id := range running {
-		if err := work.Recover(ctx, id); err != nil {
+		again, err := work.Recover(ctx, id)
+		if err != nil {
 			return fmt.Errorf("recover %s: %w", id, err)
+		}
+		if again {
+			woken = append(woken, id)
 		}
 	}
 	if a.wakes {

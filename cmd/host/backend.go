@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/plinthhost/plinth/client/protocol"
+	"github.com/plinthhost/plinth/host/catalog"
 	"github.com/plinthhost/plinth/host/plugin"
 	"github.com/plinthhost/plinth/host/server"
 	"github.com/plinthhost/plinth/session"
@@ -23,6 +24,7 @@ type backend struct {
 	live        *session.Live
 	plugins     *plugin.Manager
 	agents      *session.Agents
+	catalog     *catalog.Catalog
 	keys        *keys
 	// directory is where a session works whose creator does not say.
 	directory string

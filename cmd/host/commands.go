@@ -52,10 +52,26 @@ func (b *backend) standing(ctx context.Context, id string) func() (string, int64
 // controlService is server.Control.
 type controlService struct{ *backend }
 
+// Interrupt stops the session's work. A repeated one answers when that has stopped.
 func (b controlService) Interrupt(ctx context.Context, caller server.Caller, id string) (protocol.CommandReceipt, error) {
+	return b.once(ctx, caller, commandInterrupt, id, b.sessions.Interrupt)
+}
+
+// Resume asks for a provider turn, which is durable with its event.
+func (b controlService) Resume(ctx context.Context, caller server.Caller, id string) (protocol.CommandReceipt, error) {
+	return b.once(ctx, caller, commandResume, id, b.sessions.Resume)
+}
+
+// once carries out a command that leaves one event, once per key, and answers the
+// event's place.
+func (b controlService) once(ctx context.Context, caller server.Caller, command, id string,
+	run func(ctx context.Context, origin session.Origin, id string) (int64, error)) (protocol.CommandReceipt, error) {
 	by := origin(caller)
+	receipt := func(seq int64) protocol.CommandReceipt {
+		return protocol.CommandReceipt{SessionID: id, Seq: &seq, Cursor: b.cursor(seq)}
+	}
 	if caller.Key != "" {
-		row, over, err := b.keys.begin(ctx, caller, commandInterrupt, id, b.standing(ctx, id))
+		row, over, err := b.keys.begin(ctx, caller, command, id, b.standing(ctx, id))
 		if err != nil {
 			return protocol.CommandReceipt{}, wireError(err)
 		}
@@ -66,65 +82,17 @@ func (b controlService) Interrupt(ctx context.Context, caller server.Caller, id 
 			return protocol.CommandReceipt{}, wireError(err)
 		}
 		if done {
-			return b.interrupted(id, event.Seq), nil
+			return receipt(event.Seq), nil
 		}
 		// A caller that goes away leaves the command to its end, so that its retry
 		// answers when the work has stopped.
 		ctx = context.WithoutCancel(ctx)
 	}
-	seq, err := b.sessions.Interrupt(ctx, by, id)
+	seq, err := run(ctx, by, id)
 	if err != nil {
 		return protocol.CommandReceipt{}, wireError(err)
 	}
-	return b.interrupted(id, seq), nil
-}
-
-func (b controlService) interrupted(id string, seq int64) protocol.CommandReceipt {
-	return protocol.CommandReceipt{SessionID: id, Seq: &seq, Cursor: b.cursor(seq)}
-}
-
-// Resume starts an activity, which is the event it leaves. A repeated one starts
-// none when there was one since, nor when an interrupt came after it.
-func (b controlService) Resume(ctx context.Context, caller server.Caller, id string) (protocol.CommandReceipt, error) {
-	if caller.Key == "" {
-		_, head, err := b.standing(ctx, id)()
-		return b.resume(ctx, id, head, err)
-	}
-	row, over, err := b.keys.begin(ctx, caller, commandResume, id, b.standing(ctx, id))
-	if err != nil {
-		return protocol.CommandReceipt{}, wireError(err)
-	}
-	defer over()
-	_, done, err := b.find(ctx, id, row.After, overtakesResume)
-	if done && err == nil {
-		return protocol.CommandReceipt{SessionID: id, Cursor: b.cursor(row.After)}, nil
-	}
-	return b.resume(ctx, id, row.After, err)
-}
-
-func (b controlService) resume(ctx context.Context, id string, head int64, err error) (protocol.CommandReceipt, error) {
-	if err == nil {
-		err = b.sessions.Resume(ctx, id)
-	}
-	if err != nil {
-		return protocol.CommandReceipt{}, wireError(err)
-	}
-	return protocol.CommandReceipt{SessionID: id, Cursor: b.cursor(head)}, nil
-}
-
-// overtakesResume reports whether an event leaves nothing to a resume before it.
-func overtakesResume(event store.Event) (bool, error) {
-	payload, err := session.Decode(event)
-	if err != nil {
-		return false, err
-	}
-	switch e := payload.(type) {
-	case session.ActivityStarted:
-		return e.Opener == session.OpenedByResume, nil
-	case session.InterruptRequested:
-		return true, nil
-	}
-	return false, nil
+	return receipt(seq), nil
 }
 
 // permissionService is server.Permissions.

@@ -33,12 +33,8 @@ func (a *app) connections(candidates []plugin.Candidate) (all map[string]plugin.
 // request. Where the plugin is not there, or has not one codec, others say so.
 func (a *app) try(name string, candidates []plugin.Candidate) error {
 	provider := a.config.Providers[name]
-	i := slices.IndexFunc(candidates, func(c plugin.Candidate) bool { return c.Manifest.ID == provider.Plugin })
-	if i < 0 || len(candidates[i].Manifest.Providers) != 1 {
-		return nil
-	}
-	auth, err := bridge.AuthOf(candidates[i].Manifest.Providers[0].Auth)
-	if err != nil {
+	auth, ok, err := a.codecAuth(name, candidates)
+	if err != nil || !ok {
 		return err
 	}
 	client, err := a.open(name, auth)
@@ -50,6 +46,18 @@ func (a *app) try(name string, candidates []plugin.Candidate) error {
 			fmt.Sprintf("is not given; the codec of %s puts it into the %s %s", provider.Plugin, auth.Kind, auth.Name), "providers", name, "secret"))
 	}
 	return client.Close()
+}
+
+// codecAuth answers the auth that the codec of a provider wants; ok is false where its
+// plugin is not there, or has not one codec.
+func (a *app) codecAuth(name string, candidates []plugin.Candidate) (auth egress.Auth, ok bool, err error) {
+	needed := a.config.Providers[name].Plugin
+	i := slices.IndexFunc(candidates, func(c plugin.Candidate) bool { return c.Manifest.ID == needed })
+	if i < 0 || len(candidates[i].Manifest.Providers) != 1 {
+		return egress.Auth{}, false, nil
+	}
+	auth, err = bridge.AuthOf(candidates[i].Manifest.Providers[0].Auth)
+	return auth, err == nil, err
 }
 
 // newNetwork is the way out that the operator configured.
@@ -67,9 +75,9 @@ func (a *app) newNetwork() (*egress.Network, error) {
 	return network, nil
 }
 
-// open makes the connection of a provider, with the auth that its codec wants. Errors
-// name the file and the key.
-func (a *app) open(name string, wanted egress.Auth) (*egress.Client, error) {
+// open makes the connection of a provider, with the auth that its codec wants, and
+// narrowed where that is given. Errors name the file and the key.
+func (a *app) open(name string, wanted egress.Auth, narrow ...func(*egress.Options)) (*egress.Client, error) {
 	auth, err := a.config.Auth(name, wanted)
 	if err != nil {
 		return nil, err
@@ -83,6 +91,9 @@ func (a *app) open(name string, wanted egress.Auth) (*egress.Client, error) {
 	}
 	if source.Get != nil {
 		options.Auth, options.Secret, options.Rejected = auth, source.Get, source.Rejected
+	}
+	for _, change := range narrow {
+		change(&options)
 	}
 	client, err := egress.New(options)
 	if err != nil && auth.Kind == egress.AuthSigV4 {

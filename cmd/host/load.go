@@ -49,6 +49,9 @@ func (a *app) startPlugins(ctx context.Context) error {
 		return err
 	}
 	connections, refused := a.connections(candidates)
+	if err := a.openCatalog(candidates); err != nil {
+		return err
+	}
 	a.plugins, err = plugin.NewManager(plugin.Options{
 		Engine: plugin.EngineOptions{CacheDir: filepath.Join(a.config.Data, "cache"), Compiler: a.compiler,
 			MemoryMiB: a.config.Engine.MemoryMiB, Tools: a.config.Engine.Tools, Quick: a.config.Engine.Quick},

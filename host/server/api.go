@@ -25,6 +25,7 @@ func (s *Server) routes() http.Handler {
 	s.permissionRoutes(api)
 	s.pluginRoutes(api)
 	s.agentRoutes(api)
+	s.modelRoutes(api)
 	s.tokenRoutes(api)
 	s.healthRoutes(api)
 	s.eventRoute(api)

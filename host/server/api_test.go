@@ -256,8 +256,28 @@ func TestAgents(t *testing.T) {
 	diff(t, "an empty list", map[string]any{"agents": []any{}, "default": ""}, get[map[string]any](r, call{method: "GET", path: "/v1/agents"}))
 	list := protocol.AgentList{Default: "build", Agents: []protocol.Agent{{Name: "build", Mode: protocol.AgentPrimary},
 		{Name: "explore", Description: "Finds things", Mode: protocol.AgentSubagent, Model: &protocol.ModelRef{Provider: "p", Model: "m"}, Steps: 3}}}
-	r.Offer(list)
+	r.OfferAgents(list)
 	diff(t, "agents", list, get[protocol.AgentList](r, call{method: "GET", path: "/v1/agents"}))
+}
+
+func TestModels(t *testing.T) {
+	t.Parallel()
+	r := start(t)
+	diff(t, "an empty list", map[string]any{"models": []any{}}, get[map[string]any](r, call{method: "GET", path: "/v1/models"}))
+	known := protocol.Model{ID: "p/a", Provider: "p", Model: "a", Context: 8192, Capabilities: []string{}, Sources: []protocol.ModelSource{protocol.ModelBuiltin},
+		Price: &protocol.ModelPrice{Input: "0.075", Output: "1", CacheRead: "0", CacheWrite: "0", Tiers: []protocol.PriceTier{{Above: 1, Input: "2"}}}}
+	unknown := protocol.Model{ID: "q/b", Provider: "q", Model: "b", Sources: []protocol.ModelSource{}}
+	r.Offer(known)
+	r.Offer(unknown)
+	diff(t, "all", protocol.ModelList{Models: []protocol.Model{known, unknown}}, get[protocol.ModelList](r, call{method: "GET", path: "/v1/models"}))
+	diff(t, "of one provider, asked again", protocol.ModelList{Models: []protocol.Model{unknown}, Warnings: []string{"nobody was asked"}},
+		get[protocol.ModelList](r, call{method: "GET", path: "/v1/models?provider=q&refresh=true"}))
+	if p := r.refused(call{method: "GET", path: "/v1/models?refresh=perhaps"}); p.Code != protocol.BadRequest {
+		t.Errorf("refresh=perhaps: %+v", p)
+	}
+	if p := r.problem(call{method: "GET", path: "/v1/models", token: r.token(protocol.ScopeApprove)}); p.Code != protocol.Forbidden {
+		t.Errorf("without the scope: %+v", p)
+	}
 }
 
 func TestTokenStore(t *testing.T) {

@@ -18,6 +18,7 @@ type Backend struct {
 	Permissions Permissions
 	Plugins     Plugins
 	Agents      Agents
+	Models      Models
 	Events      Events
 	Deltas      Deltas
 	// Access and Tokens are usually one *TokenStore.
@@ -91,6 +92,13 @@ type Plugins interface {
 // Agents tells which agents there are.
 type Agents interface {
 	List(ctx context.Context) (protocol.AgentList, error)
+}
+
+// Models tells which models may be chosen and what is known of them.
+type Models interface {
+	// List answers them; an unknown provider is not_found. What keeps a provider's
+	// server from telling its models is a warning.
+	List(ctx context.Context, request protocol.ListModels) (protocol.ModelList, error)
 }
 
 // Events reads the sessions' event logs.

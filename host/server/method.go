@@ -77,6 +77,10 @@ func (s *Server) methodTable() map[string]method {
 			list, err := s.listAgents(ctx)
 			return list, "", "", err
 		}),
+		protocol.MethodModelsList: takes(protocol.ScopeRead, func(ctx context.Context, _ Caller, p protocol.ListModels) (any, string, string, error) {
+			list, err := s.listModels(ctx, p)
+			return list, "", "", err
+		}),
 	}
 }
 

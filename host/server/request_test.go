@@ -87,12 +87,17 @@ func TestRequests(t *testing.T) {
 	good("agents.list", `{}`, `"agents":[]`)
 	r.Settle("ses_a", "resume", protocol.PromptResult{})
 	good("session.resume", `{"sessionID":"ses_a"}`, `"seq":5`)
+	good("models.list", `{}`, `"models":[]`)
+	r.Offer(protocol.Model{ID: "p/a", Provider: "p", Model: "a"})
+	good("models.list", `{"provider":"p","refresh":true}`, `"id":"p/a"`)
+	good("models.list", `{"provider":"q"}`, `"models":[]`)
 	for _, test := range []struct {
 		method, params string
 		want           protocol.Code
 	}{
 		{"session.nothing", `{}`, protocol.BadRequest}, {"session.get", `{"sessionID":"ses_b"}`, protocol.NotFound},
 		{"session.get", `{"sessoinID":"ses_a"}`, protocol.BadRequest}, {"session.get", `7`, protocol.BadRequest},
+		{"models.list", `{"refresh":"yes"}`, protocol.BadRequest}, {"models.list", `{"models":[]}`, protocol.BadRequest},
 		{"session.prompt", `{"sessionID":"ses_a","id":"msg_1","text":"other"}`, protocol.Conflict},
 		{"sessions.list", `{"limit":201}`, protocol.BadRequest}, {"session.messages", `{"sessionID":"ses_a","limit":-1}`, protocol.BadRequest},
 		{"permission.reply", `{"id":"` + permission + `","reply":"once"}`, protocol.AlreadyResolved},

@@ -75,6 +75,8 @@ func documentKeys(t *testing.T) []keyOf {
 				for _, setting := range known(t, "[plugins.\"a/b\"]\nzz = 1\n") {
 					keys = append(keys, keyOf{`plugins."OWNER/NAME".` + setting, pluginKinds[setting].kind, pluginKinds[setting].preset})
 				}
+			case key == "models":
+				walk(`models."PROVIDER/MODEL".`, inner)
 			case inner == nil && kind == "map":
 				keys = append(keys, keyOf{key, "table", ""})
 			case inner == nil:
@@ -108,8 +110,10 @@ func unwrap(structs map[string]*ast.StructType, expression ast.Expr) (fields *as
 	case *ast.StructType:
 		return e, "table"
 	case *ast.MapType:
-		inner, _ := unwrap(structs, e.Value)
-		return inner, "map"
+		if inner, _ := unwrap(structs, e.Value); inner != nil {
+			return inner, "map"
+		}
+		return nil, "table"
 	case *ast.ArrayType:
 		if inner, _ := unwrap(structs, e.Elt); inner != nil {
 			return inner, "list"
@@ -127,6 +131,10 @@ func unwrap(structs map[string]*ast.StructType, expression ast.Expr) (fields *as
 			return nil, "string or number"
 		case e.Name == "bool":
 			return nil, "true or false"
+		case e.Name == "float64":
+			return nil, "number"
+		case e.Name == "any":
+			return nil, "number or string"
 		}
 	}
 	return nil, "string"
@@ -337,7 +345,7 @@ func mistakes(t *testing.T, name string, keys [][]string) table {
 	for _, row := range keys {
 		key := strings.Trim(row[0], "`")
 		key = strings.NewReplacer("NAME.", "p.", "[].", ".0.", `"OWNER/p.`, `"OWNER/NAME".`).Replace(key)
-		pattern := regexp.QuoteMeta(strings.ReplaceAll(key, `"OWNER/NAME"`, `"a/b"`))
+		pattern := regexp.QuoteMeta(strings.NewReplacer(`"OWNER/NAME"`, `"a/b"`, `"PROVIDER/MODEL"`, `"p/m"`).Replace(key))
 		if !regexp.MustCompile(`(?m)FILE:\d+: ` + pattern + `[ :.]`).MatchString(covered) {
 			t.Errorf("%s: the table of mistakes has none of the key %s (%s)", name, row[0], pattern)
 		}

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -31,20 +30,10 @@ type agentTable struct {
 	Disabled    bool             `toml:"disabled"`
 }
 
-// generationTable is one [agents.NAME.generation]. What is left out is not sent.
-type generationTable struct {
-	MaxTokens   *int64   `toml:"max_tokens"`
-	Temperature *float64 `toml:"temperature"`
-	TopP        *float64 `toml:"top_p"`
-	Seed        *int64   `toml:"seed"`
-	Stop        []string `toml:"stop"`
-}
-
 // Limits of an agent's table.
 const (
 	maxDescription = 1024 // bytes
 	maxSteps       = 1000
-	maxStop        = 16 // texts
 )
 
 // agents takes the tables over the built-in agents. It needs the providers. Nothing
@@ -178,56 +167,6 @@ func (l *loader) actions(key string, before, given []string) []string {
 		}
 	}
 	return given
-}
-
-func (l *loader) generation(at string, generation session.Generation, table generationTable) session.Generation {
-	key := func(field string) string { return join(at, field) }
-	if table.MaxTokens != nil {
-		generation.MaxTokens = table.MaxTokens
-		if *table.MaxTokens < 1 {
-			l.problem(key("max_tokens"), *table.MaxTokens, "must be at least 1")
-		}
-	}
-	if table.Temperature != nil {
-		generation.Temperature = table.Temperature
-		l.between(key("temperature"), *table.Temperature, 0, 2)
-	}
-	if table.TopP != nil {
-		generation.TopP = table.TopP
-		l.between(key("top_p"), *table.TopP, 0, 1)
-	}
-	if table.Seed != nil {
-		generation.Seed = table.Seed
-	}
-	if table.Stop != nil {
-		generation.Stop = table.Stop
-		if len(table.Stop) > maxStop || slices.Contains(table.Stop, "") {
-			l.problem(key("stop"), nil, "must be at most %d texts, none of them empty", maxStop)
-		}
-	}
-	return generation
-}
-
-func (l *loader) between(key string, number, least, most float64) {
-	if !(number >= least && number <= most) { // so that what is no number is none of them
-		l.problem(key, number, "must be from %g to %g", least, most)
-	}
-}
-
-// options answers the options as JSON, nil when there are none.
-func (l *loader) options(key string, table map[string]any) map[string]json.RawMessage {
-	if len(table) == 0 {
-		return nil
-	}
-	options := make(map[string]json.RawMessage, len(table))
-	for _, field := range slices.Sorted(maps.Keys(table)) {
-		encoded, err := json.Marshal(table[field])
-		if err != nil {
-			l.problem(join(key, field), nil, "cannot be written as JSON: %v", err)
-		}
-		options[field] = encoded
-	}
-	return options
 }
 
 // chosenAgent checks the agent of new sessions against those there are.

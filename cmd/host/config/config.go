@@ -7,6 +7,7 @@ package config
 import (
 	"encoding/json"
 
+	"github.com/plinthhost/plinth/host/catalog"
 	"github.com/plinthhost/plinth/session"
 )
 
@@ -31,7 +32,9 @@ type Config struct {
 	Data string
 	// Providers by the name a model is chosen with; none. "offline" is always there.
 	Providers map[string]Provider
-	Network   Network
+	// Models is what the operator says of models, without variants in the keys; none.
+	Models  map[session.ModelRef]catalog.Override
+	Network Network
 	// Rules of permission, in order; the last that fits decides. None.
 	Rules []Rule
 	// Budgets in order; none.

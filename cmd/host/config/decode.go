@@ -15,14 +15,15 @@ import (
 
 // document is config.toml. A nil field was not set.
 type document struct {
-	Model          *string             `toml:"model"`
-	Agent          *string             `toml:"agent"`
-	Listen         *string             `toml:"listen"`
-	AllowedHosts   []string            `toml:"allowed_hosts"`
-	AllowedOrigins []string            `toml:"allowed_origins"`
-	Data           *string             `toml:"data"`
-	Providers      map[string]Provider `toml:"providers"`
-	Network        networkTable        `toml:"network"`
+	Model          *string               `toml:"model"`
+	Agent          *string               `toml:"agent"`
+	Listen         *string               `toml:"listen"`
+	AllowedHosts   []string              `toml:"allowed_hosts"`
+	AllowedOrigins []string              `toml:"allowed_origins"`
+	Data           *string               `toml:"data"`
+	Providers      map[string]Provider   `toml:"providers"`
+	Models         map[string]modelTable `toml:"models"`
+	Network        networkTable          `toml:"network"`
 	Permissions    struct {
 		Rules []Rule `toml:"rules"`
 	} `toml:"permissions"`
@@ -69,6 +70,7 @@ func (l *loader) decode(path string, data []byte) {
 	l.config.AllowedHosts = doc.AllowedHosts
 	l.config.AllowedOrigins = doc.AllowedOrigins
 	l.config.Providers = doc.Providers
+	l.models(doc.Models)
 	l.network(doc.Network)
 	l.toolOutput(doc.ToolOutput)
 	l.config.Rules = doc.Permissions.Rules

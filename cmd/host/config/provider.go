@@ -9,8 +9,11 @@ import (
 	"github.com/plinthhost/plinth/host/secret"
 )
 
-// offline is the provider that is always there.
-const offline = "offline"
+// offline is the provider that is always there, with its one model.
+const (
+	offline      = "offline"
+	offlineModel = "rules"
+)
 
 // Provider is one [providers.NAME]. References are as secret.Check has them; an
 // empty one is none.
@@ -19,7 +22,10 @@ type Provider struct {
 	BaseURL string   `toml:"base_url"` // the only place its requests go
 	Secret  string   `toml:"secret"`   // a reference
 	Models  []string `toml:"models"`   // what may be chosen; empty for any
-	Region  string   `toml:"region"`   // of sigv4; empty for that in the host's name
+	// Discover asks the server which models it has, to tell of them. It does not keep
+	// others from being chosen.
+	Discover bool   `toml:"discover"`
+	Region   string `toml:"region"` // of sigv4; empty for that in the host's name
 
 	// Milliseconds; 0 for the default of egress.Timeouts.
 	TimeoutMS   int `toml:"timeout_ms"`    // of a whole request

@@ -17,6 +17,8 @@ var (
 	name     = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,63}$`)
 	pluginID = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}/[a-z0-9][a-z0-9_-]{0,63}$`)
 	hostname = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$`)
+	// headerName is an HTTP token.
+	headerName = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,256}$")
 )
 
 // validate checks the values that all layers together gave.
@@ -80,20 +82,28 @@ func (l *loader) absolute(key, text string) string {
 	return filepath.Clean(path)
 }
 
+// providerNames are the providers that there are.
+func (l *loader) providerNames() []string {
+	return append([]string{offline}, slices.Sorted(maps.Keys(l.config.Providers))...)
+}
+
 // offered checks a model, set at key, against the providers.
 func (l *loader) offered(key string, model session.ModelRef) {
 	text := model.Provider + "/" + model.Model
+	if l.config.Models[model].Disabled {
+		l.problem(key, text, "is disabled in [models.%q]; choose another, or remove disabled there", text)
+		return
+	}
 	if model.Provider == offline {
-		if model.Model != "rules" {
+		if model.Model != offlineModel {
 			l.problem(key, text, `the provider offline has one model, "offline/rules"`)
 		}
 		return
 	}
 	provider, ok := l.config.Providers[model.Provider]
 	if !ok {
-		known := append([]string{offline}, slices.Sorted(maps.Keys(l.config.Providers))...)
 		l.problem(key, text, "there is no provider %q; known are %s; add a table [providers.%s]",
-			model.Provider, strings.Join(known, ", "), model.Provider)
+			model.Provider, strings.Join(l.providerNames(), ", "), model.Provider)
 		return
 	}
 	if len(provider.Models) > 0 && !slices.Contains(provider.Models, model.Model) {

@@ -234,6 +234,23 @@ func (m permissions) Reply(_ context.Context, caller server.Caller, id string, r
 	return protocol.PermissionReceipt{ID: id, SessionID: ask.SessionID, Reply: reply.Reply, Cursor: m.head(m.sessions[ask.SessionID])}, nil
 }
 
+type models struct{ *Memory }
+
+func (m models) List(_ context.Context, request protocol.ListModels) (protocol.ModelList, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var list protocol.ModelList
+	for _, model := range m.models {
+		if request.Provider == "" || request.Provider == model.Provider {
+			list.Models = append(list.Models, model)
+		}
+	}
+	if request.Refresh {
+		list.Warnings = []string{"nobody was asked"}
+	}
+	return list, m.failure
+}
+
 type plugins struct{ *Memory }
 
 func (m plugins) List(context.Context) (protocol.PluginList, error) {

@@ -30,6 +30,7 @@ type Memory struct {
 	plugins  []protocol.Plugin
 	agents   protocol.AgentList
 	blobs    map[string][]byte // by digest
+	models   []protocol.Model
 	next     int
 	failure  error
 	left     chan struct{} // receives when a registration ended
@@ -64,7 +65,7 @@ func New() *Memory {
 func (m *Memory) Backend() server.Backend {
 	return server.Backend{
 		Sessions: sessions{m}, Prompts: prompts{m}, Blobs: blobs{m}, Control: control{m}, Permissions: permissions{m},
-		Plugins: plugins{m}, Agents: agents{m}, Events: events{m}, Deltas: deltas{m}, Access: m.TokenStore, Tokens: m.TokenStore, Ready: m.ready,
+		Plugins: plugins{m}, Agents: agents{m}, Models: models{m}, Events: events{m}, Deltas: deltas{m}, Access: m.TokenStore, Tokens: m.TokenStore, Ready: m.ready,
 	}
 }
 
@@ -95,11 +96,18 @@ func (m *Memory) Load(plugin protocol.Plugin) {
 	m.plugins = append(m.plugins, plugin)
 }
 
-// Offer sets the agents.
-func (m *Memory) Offer(list protocol.AgentList) {
+// OfferAgents sets the agents.
+func (m *Memory) OfferAgents(list protocol.AgentList) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.agents = list
+}
+
+// Offer adds a model to the list.
+func (m *Memory) Offer(model protocol.Model) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.models = append(m.models, model)
 }
 
 // Session makes a session with one event and answers its id.

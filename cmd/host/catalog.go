@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/plinthhost/plinth/client/protocol"
+	"github.com/plinthhost/plinth/host/catalog"
+	"github.com/plinthhost/plinth/host/egress"
+	"github.com/plinthhost/plinth/host/offline"
+	"github.com/plinthhost/plinth/host/plugin"
+	"github.com/plinthhost/plinth/session"
+)
+
+// offlineContext is the window of the offline model, in tokens: a size that real models
+// have.
+const offlineContext = 128_000
+
+// openCatalog makes the catalog of the configured providers and the offline one.
+func (a *app) openCatalog(candidates []plugin.Candidate) error {
+	known := catalog.Override{Name: "Fixed rules, no model", Context: offlineContext, Price: &session.Price{},
+		Capabilities: session.Capabilities{Known: true, Tools: true}}
+	providers := map[string]catalog.Provider{offline.Name: {Fixed: map[string]catalog.Override{offline.Model: known}}}
+	for name, configured := range a.config.Providers {
+		provider := catalog.Provider{Models: configured.Models}
+		if configured.Discover {
+			provider.List = a.lister(name, candidates)
+		}
+		providers[name] = provider
+	}
+	var err error
+	a.catalog, err = catalog.New(catalog.Options{Providers: providers, Configured: a.config.Models, Default: a.config.Model,
+		Logger: a.logger.Named("catalog"), Now: time.Now})
+	a.models = a.catalog
+	return err
+}
+
+// lister asks a provider's server for its models, over the provider's connection and
+// with its secret.
+func (a *app) lister(name string, candidates []plugin.Candidate) func(ctx context.Context) ([]byte, error) {
+	return func(ctx context.Context) ([]byte, error) {
+		auth, ok, err := a.codecAuth(name, candidates)
+		if err == nil && !ok {
+			err = fmt.Errorf("its plugin %s is not there, or does not have one codec", a.config.Providers[name].Plugin)
+		}
+		if err != nil {
+			return nil, err
+		}
+		client, err := a.open(name, auth, func(o *egress.Options) { o.Limits.Body = catalog.MaxAnswer })
+		if err != nil {
+			return nil, err
+		}
+		defer client.Close()
+		return list(ctx, client, a.config.Providers[name].BaseURL)
+	}
+}
+
+// list makes the request.
+func list(ctx context.Context, client *egress.Client, baseURL string) ([]byte, error) {
+	response, err := client.Do(ctx, egress.Request{Method: http.MethodGet, Path: "models", Headers: map[string]string{"Accept": "application/json"}})
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	if response.Status != http.StatusOK {
+		return nil, fmt.Errorf("GET %s/models is answered %d %s", strings.TrimSuffix(baseURL, "/"), response.Status, http.StatusText(response.Status))
+	}
+	return io.ReadAll(response.Body)
+}
+
+// modelService is server.Models.
+type modelService struct{ *backend }
+
+func (b modelService) List(ctx context.Context, request protocol.ListModels) (protocol.ModelList, error) {
+	if known := b.catalog.Providers(); request.Provider != "" && !slices.Contains(known, request.Provider) {
+		return protocol.ModelList{}, protocol.Errorf(protocol.NotFound, "there is no provider %q; known are %s", oneLine(request.Provider, 64), strings.Join(known, ", "))
+	}
+	entries, warnings := b.catalog.List(ctx, catalog.Selection{Provider: request.Provider, Refresh: request.Refresh})
+	list := protocol.ModelList{Models: make([]protocol.Model, len(entries)), Warnings: warnings}
+	for i, entry := range entries {
+		list.Models[i] = wireEntry(entry)
+	}
+	return list, nil
+}
+
+func wireEntry(e catalog.Entry) protocol.Model {
+	wire := protocol.Model{ID: e.Ref.String(), Provider: e.Ref.Provider, Model: e.Ref.Model, Name: e.Name, Context: e.Context, Output: e.Output,
+		Capabilities: catalog.FormatCapabilities(e.Capabilities), Variants: e.Variants, Sources: []protocol.ModelSource{}}
+	for _, source := range e.Sources {
+		wire.Sources = append(wire.Sources, protocol.ModelSource(source))
+	}
+	if e.Price != nil {
+		wire.Price = wirePrice(*e.Price)
+	}
+	return wire
+}
+
+func wirePrice(p session.Price) *protocol.ModelPrice {
+	wire := &protocol.ModelPrice{Input: session.FormatDollars(p.Input), Output: session.FormatDollars(p.Output),
+		CacheRead: session.FormatDollars(p.CacheRead), CacheWrite: session.FormatDollars(p.CacheWrite)}
+	for _, tier := range p.Tiers {
+		wire.Tiers = append(wire.Tiers, protocol.PriceTier{Above: tier.Above, Input: session.FormatDollars(tier.Input), Output: session.FormatDollars(tier.Output),
+			CacheRead: session.FormatDollars(tier.CacheRead), CacheWrite: session.FormatDollars(tier.CacheWrite)})
+	}
+	return wire
+}
