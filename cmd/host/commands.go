@@ -57,7 +57,8 @@ func (b controlService) Interrupt(ctx context.Context, caller server.Caller, id 
 	return b.once(ctx, caller, commandInterrupt, id, b.sessions.Interrupt)
 }
 
-// Resume asks for a provider turn, which is durable with its event.
+// Resume asks for a provider turn, which is durable with its event. A repeated one
+// asks for none when an interrupt came since.
 func (b controlService) Resume(ctx context.Context, caller server.Caller, id string) (protocol.CommandReceipt, error) {
 	return b.once(ctx, caller, commandResume, id, b.sessions.Resume)
 }
@@ -77,7 +78,10 @@ func (b controlService) once(ctx context.Context, caller server.Caller, command,
 		}
 		defer over()
 		by.Cause = row.Request
-		event, done, err := b.find(ctx, id, row.After, func(event store.Event) (bool, error) { return event.Cause == row.Request, nil })
+		event, done, err := b.find(ctx, id, row.After, func(event store.Event) (bool, error) {
+			overtaken := command == commandResume && event.Type == (session.InterruptRequested{}).EventType()
+			return overtaken || event.Cause == row.Request, nil
+		})
 		if err != nil {
 			return protocol.CommandReceipt{}, wireError(err)
 		}

@@ -107,7 +107,7 @@ func TestProblemsOfModels(t *testing.T) {
 		"context":                {table + `context = -1`, `FILE:6: models."p/m".context = -1: must be from 0 to 1073741824`},
 		"output":                 {table + `output = "4k"`, `FILE:6: models."p/m".output: must be a whole number`},
 		"capabilities":           {table + `capabilities = ["tools", "telepathy"]`, `FILE:6: models."p/m".capabilities = "telepathy": must be some of tools, reasoning, images, documents`},
-		"max_tokens":             {table + `generation.max_tokens = 0`, `FILE:6: models."p/m".generation.max_tokens = 0: must be from 1 to 1073741824`},
+		"max_tokens":             {table + `generation.max_tokens = 0`, `FILE:6: models."p/m".generation.max_tokens = 0: must be at least 1`},
 		"temperature":            {table + `generation.temperature = 2.5`, `FILE:6: models."p/m".generation.temperature = 2.5: must be from 0 to 2`},
 		"temperature of nothing": {table + `generation.temperature = nan`, `FILE:6: models."p/m".generation.temperature = NaN: must be from 0 to 2`},
 		"top_p":                  {table + `generation.top_p = -0.1`, `FILE:6: models."p/m".generation.top_p = -0.1: must be from 0 to 1`},
