@@ -18,7 +18,7 @@ func (p projector) onActivity(payload Payload) (mine bool, err error) {
 	case ActivitySuspended:
 		return true, p.activitySuspended(e)
 	case ActivityRecovered:
-		return true, p.activity(e.Activity, `state = 'running', reason = '', turn_seq = -1, retries = '[]'`)
+		return true, p.activityRecovered(e)
 	case ActivityEnded:
 		return true, p.activityEnded(e)
 	case TurnStarted:
@@ -71,6 +71,14 @@ func (p projector) activitySuspended(e ActivitySuspended) error {
 		crashes = 1
 	}
 	return p.activity(e.Activity, `state = 'suspended', reason = $1, attempts = attempts + $2`, string(e.Reason), crashes)
+}
+
+// activityRecovered serves a resume that came while the activity was suspended.
+func (p projector) activityRecovered(e ActivityRecovered) error {
+	if err := p.activity(e.Activity, `state = 'running', reason = '', turn_seq = -1, retries = '[]'`); err != nil {
+		return err
+	}
+	return p.exec(`UPDATE session SET resume_seq = -1 WHERE id = $1`, p.session)
 }
 
 func (p projector) activityEnded(e ActivityEnded) error {
