@@ -72,7 +72,7 @@ func (a *app) start(ctx context.Context) (err error) {
 		return err
 	}
 	encoder := session.Encoder{IDs: session.NewIDs(session.SystemClock{}), Clock: session.SystemClock{}}
-	a.permissions = session.NewPermissions(a.store, encoder, rules(a.config.Rules))
+	a.permissions = session.NewPermissions(a.store, encoder, rules(a.config.Rules), agents{a.config.Agent}, a.answered, a.logger.Named("permissions"))
 	a.kinds = session.NewKinds()
 	a.registries = a.kinds.Registries()
 	if err := a.startPlugins(ctx); err != nil {
@@ -123,7 +123,7 @@ func (a *app) startRunner(ctx context.Context, encoder session.Encoder) error {
 		return err
 	}
 	sessions := session.NewSessions(a.store, encoder, places{}, a.coordinator, session.Defaults{Agent: a.config.Agent, Model: a.config.Model})
-	a.backend = &backend{log: a.store, sessions: sessions, permissions: a.permissions, coordinator: a.coordinator, live: live,
+	a.backend = &backend{log: a.store, sessions: sessions, permissions: a.permissions, todos: session.NewTodoLists(a.store, encoder), coordinator: a.coordinator, live: live,
 		plugins: a.plugins, keys: newKeys(a.store.KV(), time.Now), directory: a.directory}
 	tokens := server.NewTokenStore(a.store.KV(), time.Now)
 	var err error
@@ -132,7 +132,7 @@ func (a *app) startRunner(ctx context.Context, encoder session.Encoder) error {
 		Version: version, Logger: a.logger.Named("server"),
 	}, server.Backend{
 		Sessions: sessionService{a.backend}, Prompts: promptService{a.backend}, Control: controlService{a.backend},
-		Permissions: permissionService{a.backend}, Plugins: pluginService{a.backend},
+		Permissions: permissionService{a.backend}, Questions: questionService{a.backend}, Plugins: pluginService{a.backend},
 		Events: eventService{a.backend}, Deltas: deltaService{a.backend}, Access: tokens, Tokens: tokens,
 		Ready: func(context.Context) error { return nil },
 	})
@@ -179,6 +179,21 @@ func (a *app) close() error {
 	a.closers = nil
 	return err
 }
+
+// answered makes a session go on whose request a person answered. A host that lives
+// for one command leaves that to one that stays; a call that waits in it goes on
+// without.
+func (a *app) answered(id string, seq int64) {
+	if a.wakes {
+		a.coordinator.Wake(id, seq)
+	}
+}
+
+// agents are the agents of this host: the configured one, without rules of its own.
+type agents struct{ configured string }
+
+// AgentRules answers the agent's rules.
+func (a agents) AgentRules(agent string) ([]session.Rule, bool) { return nil, agent == a.configured }
 
 func rules(configured []config.Rule) []session.Rule {
 	all := make([]session.Rule, len(configured))

@@ -22,6 +22,7 @@ func (s *Server) routes() http.Handler {
 	s.sessionRoutes(api)
 	s.promptRoutes(api)
 	s.permissionRoutes(api)
+	s.questionRoutes(api)
 	s.pluginRoutes(api)
 	s.tokenRoutes(api)
 	s.healthRoutes(api)

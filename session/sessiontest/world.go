@@ -39,6 +39,8 @@ type World struct {
 type Options struct {
 	Dir   string // a temporary folder when empty
 	Rules []session.Rule
+	// Agents are the rules of the agents; of "build" alone, which has none, when nil.
+	Agents session.AgentRules
 	// Config of the runner; runner.DefaultConfig when zero.
 	Config runner.Config
 }
@@ -56,7 +58,11 @@ func New(t testing.TB, options Options) *World {
 	w.Log = OpenStore(t, w.Dir)
 	w.Encoder = session.Encoder{IDs: session.NewIDs(Clock{}), Clock: Clock{}}
 	w.Registries = w.Kinds.Registries()
-	w.Permissions = session.NewPermissions(w.Log, w.Encoder, options.Rules)
+	if options.Agents == nil {
+		options.Agents = Agents{"build": nil}
+	}
+	wake := func(id string, seq int64) { w.Coordinator.Wake(id, seq) }
+	w.Permissions = session.NewPermissions(w.Log, w.Encoder, options.Rules, options.Agents, wake, hclog.NewNullLogger())
 	if options.Config.MaxParallelTools == 0 {
 		options.Config = runner.DefaultConfig()
 	}
@@ -171,6 +177,15 @@ func (w *World) Messages(id string) []session.Message {
 		w.T.Fatal(err)
 	}
 	return messages
+}
+
+// Agents are agents by name, with their rules.
+type Agents map[string][]session.Rule
+
+// AgentRules answers the agent's rules.
+func (a Agents) AgentRules(agent string) ([]session.Rule, bool) {
+	rules, known := a[agent]
+	return rules, known
 }
 
 // Clock stands still.
