@@ -115,6 +115,27 @@ func TestCommands(t *testing.T) {
 	if list, err := c.Models(ctx, protocol.ListModels{Provider: "q", Refresh: true}); err != nil || len(list.Models) != 1 || list.Models[0].ID != "q/b" || len(list.Warnings) != 1 {
 		t.Errorf("models: %+v, %v", list, err)
 	}
+	question, dismissed := h.Question(session.ID), h.Question(session.ID)
+	if list, err := c.Questions(ctx, session.ID); err != nil || len(list.Questions) != 2 {
+		t.Errorf("questions: %+v, %v", list, err)
+	}
+	if receipt, err := c.Answer(ctx, question, protocol.QuestionAnswer{Answers: [][]string{{"this"}}}); err != nil || receipt.Dismissed {
+		t.Errorf("answer: %+v, %v", receipt, err)
+	}
+	if receipt, err := c.Dismiss(ctx, dismissed); err != nil || !receipt.Dismissed {
+		t.Errorf("dismiss: %+v, %v", receipt, err)
+	}
+	approval := h.Approve("/p", "bash", "ls")
+	if list, err := c.Approvals(ctx, "/p"); err != nil || len(list.Approvals) != 1 || list.Approvals[0].ID != approval {
+		t.Errorf("approvals: %+v, %v", list, err)
+	}
+	if err := c.RemoveApproval(ctx, approval); err != nil {
+		t.Errorf("remove approval: %v", err)
+	}
+	h.SetTodos(session.ID, protocol.Todo{ID: "1", Content: "write", Status: "pending"})
+	if list, err := c.Todos(ctx, session.ID); err != nil || len(list.Todos) != 1 {
+		t.Errorf("todos: %+v, %v", list, err)
+	}
 	token, err := c.CreateToken(ctx, protocol.CreateToken{Scopes: []protocol.Scope{protocol.ScopeRead}})
 	if err != nil || token.Secret == "" {
 		t.Errorf("create token: %+v, %v", token, err)

@@ -100,7 +100,8 @@ func (c *Client) Events(ctx context.Context, session, after string, limit int) (
 	return page, err
 }
 
-// Permissions answers the open permissions of a session, of all when it is empty.
+// Permissions answers the open permissions of a session and those under it, of all
+// when it is empty.
 func (c *Client) Permissions(ctx context.Context, session string) (list protocol.PermissionList, err error) {
 	query := url.Values{}
 	set(query, "session", session)
@@ -113,6 +114,48 @@ func (c *Client) Permissions(ctx context.Context, session string) (list protocol
 func (c *Client) Reply(ctx context.Context, id string, reply protocol.PermissionReply) (receipt protocol.PermissionReceipt, err error) {
 	err = c.command(ctx, request{method: http.MethodPost, path: "/v1/permissions/" + url.PathEscape(id) + "/reply", body: reply}, &receipt)
 	return receipt, err
+}
+
+// Questions answers the open questions of a session and those under it, of all when it
+// is empty.
+func (c *Client) Questions(ctx context.Context, session string) (list protocol.QuestionList, err error) {
+	query := url.Values{}
+	set(query, "session", session)
+	err = c.do(ctx, request{method: http.MethodGet, path: "/v1/questions", query: query}, &list)
+	return list, err
+}
+
+// Answer answers a question. The error has the code already_resolved when it was
+// closed before.
+func (c *Client) Answer(ctx context.Context, id string, answer protocol.QuestionAnswer) (receipt protocol.QuestionReceipt, err error) {
+	err = c.command(ctx, request{method: http.MethodPost, path: "/v1/questions/" + url.PathEscape(id) + "/answer", body: answer}, &receipt)
+	return receipt, err
+}
+
+// Dismiss closes a question without an answer, which halts who waits for it.
+func (c *Client) Dismiss(ctx context.Context, id string) (receipt protocol.QuestionReceipt, err error) {
+	err = c.command(ctx, request{method: http.MethodPost, path: "/v1/questions/" + url.PathEscape(id) + "/dismiss"}, &receipt)
+	return receipt, err
+}
+
+// Approvals answers what people allowed for always in the project with this root, in
+// all when it is empty.
+func (c *Client) Approvals(ctx context.Context, root string) (list protocol.ApprovalList, err error) {
+	query := url.Values{}
+	set(query, "root", root)
+	err = c.do(ctx, request{method: http.MethodGet, path: "/v1/approvals", query: query}, &list)
+	return list, err
+}
+
+// RemoveApproval takes an approval back: what it allowed is asked again.
+func (c *Client) RemoveApproval(ctx context.Context, id string) error {
+	return c.do(ctx, request{method: http.MethodDelete, path: "/v1/approvals/" + url.PathEscape(id)}, nil)
+}
+
+// Todos answers the session's list of what there is to do.
+func (c *Client) Todos(ctx context.Context, session string) (list protocol.TodoList, err error) {
+	err = c.do(ctx, request{method: http.MethodGet, path: sessionPath(session, "/todos")}, &list)
+	return list, err
 }
 
 // Plugins answers the plugins, also those that were refused.

@@ -17,6 +17,8 @@ type Transcript struct {
 	Messages []protocol.Message
 	// Permissions are open, oldest first.
 	Permissions []protocol.Permission
+	// Questions are open, oldest first.
+	Questions []protocol.Question
 	// Running is set while an activity is.
 	Running bool
 
@@ -74,6 +76,7 @@ type transcriptData struct {
 		Save      []string `json:"save"`
 		Plugin    string   `json:"plugin"`
 	} `json:"ask"`
+	Questions []protocol.QuestionItem `json:"questions"`
 }
 
 // transcriptError is the error of a step (code) or of a tool (kind).
@@ -87,7 +90,8 @@ func transcriptTypes(eventType string) bool {
 	case "session.prompt.promoted", "session.context.updated", "session.activity.started", "session.activity.ended",
 		"session.step.started", "session.text.ended", "session.reasoning.ended", "session.tool.called",
 		"session.tool.success", "session.tool.failed", "session.step.ended", "session.step.failed",
-		"session.permission.asked", "session.permission.replied":
+		"session.permission.asked", "session.permission.replied",
+		"session.question.asked", "session.question.answered", "session.question.dismissed":
 		return true
 	default:
 		return false
@@ -122,6 +126,13 @@ func (t *Transcript) apply(event protocol.Event, data *transcriptData) {
 		})
 	case "session.permission.replied":
 		t.Permissions = slices.DeleteFunc(t.Permissions, func(p protocol.Permission) bool { return p.ID == data.Request })
+	case "session.question.asked":
+		t.Questions = append(t.Questions, protocol.Question{
+			ID: data.Request, SessionID: event.Session, Questions: data.Questions, Agent: data.Agent, Message: data.Message,
+			CallID: data.Call, Time: event.Time, Cursor: event.Cursor,
+		})
+	case "session.question.answered", "session.question.dismissed":
+		t.Questions = slices.DeleteFunc(t.Questions, func(q protocol.Question) bool { return q.ID == data.Request })
 	}
 }
 

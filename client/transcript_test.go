@@ -66,6 +66,27 @@ func TestTranscript(t *testing.T) {
 	}
 }
 
+func TestTranscriptHasOpenQuestions(t *testing.T) {
+	t.Parallel()
+	var transcript client.Transcript
+	for seq, event := range []struct{ eventType, data string }{
+		{"session.question.asked", `{"request":"que_1","agent":"build","message":"msg_1","call":"c","questions":[{"text":"Which?","options":[{"label":"this"}],"custom":true}],"before":true}`},
+		{"session.question.asked", `{"request":"que_2","agent":"build","questions":[{"text":"When?","custom":true}]}`},
+		{"session.question.asked", `{"request":"que_3","agent":"build","questions":[{"text":"Who?","custom":true}]}`},
+		{"session.question.answered", `{"request":"que_2","answers":[["now"]]}`},
+		{"session.question.dismissed", `{"request":"que_3"}`},
+	} {
+		if err := transcript.Event(protocol.Event{Session: "ses_1", Seq: int64(seq), Type: event.eventType, Data: json.RawMessage(event.data)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := []protocol.Question{{ID: "que_1", SessionID: "ses_1", Agent: "build", Message: "msg_1", CallID: "c",
+		Questions: []protocol.QuestionItem{{Text: "Which?", Options: []protocol.QuestionOption{{Label: "this"}}, Custom: true}}}}
+	if d := cmp.Diff(want, transcript.Questions); d != "" {
+		t.Errorf("open (-want +got):\n%s", d)
+	}
+}
+
 func TestTranscriptRefusesOtherData(t *testing.T) {
 	t.Parallel()
 	var transcript client.Transcript

@@ -16,7 +16,7 @@ type PermissionRequest struct {
 // DeniedError is an action that was not allowed.
 type DeniedError struct {
 	Action   string
-	Resource string
+	Resource string // empty where the action has none
 	// Declined: a person said no, which halts the activity. Otherwise a rule did,
 	// or a person corrected with Feedback, and the model is told.
 	Declined bool
@@ -24,13 +24,17 @@ type DeniedError struct {
 }
 
 func (e *DeniedError) Error() string {
+	what := e.Action
+	if e.Resource != "" {
+		what += " on " + e.Resource
+	}
 	switch {
 	case e.Feedback != "":
-		return e.Action + " on " + e.Resource + " was refused: " + e.Feedback
+		return what + " was refused: " + e.Feedback
 	case e.Declined:
-		return e.Action + " on " + e.Resource + " was declined"
+		return what + " was declined"
 	}
-	return e.Action + " on " + e.Resource + " is denied by the permission rules"
+	return what + " is denied by the permission rules"
 }
 
 // Reply is a person's answer to a permission request.

@@ -2,28 +2,37 @@ package session
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
+
+	"github.com/hashicorp/go-hclog"
 
 	"github.com/plinthhost/plinth/store"
 )
 
-// Permissions decides on actions and waits for people. Requests and answers are
-// events; what is asked stays open until it is answered.
+// Permissions decides on actions, and puts permissions and questions to people and
+// waits for them. Requests and answers are events; what is asked stays open until it
+// is answered or nobody waits for it any more.
 type Permissions struct {
 	log     store.Log
 	encoder Encoder
 	rules   []Rule // the operator's, after the default ones
+	agents  *Agents
+	wake    func(session string, seq int64)
+	logger  hclog.Logger
+	telling sync.Mutex // one tells the ancestors at a time, so that each is told once
 }
 
-// NewPermissions uses the operator's rules after the default ones.
-func NewPermissions(log store.Log, encoder Encoder, rules []Rule) *Permissions {
-	return &Permissions{log: log, encoder: encoder, rules: rules}
+// NewPermissions uses the operator's rules after the default ones, the agents' after
+// those. wake is told the sequence of what a person answered, so that a session goes
+// on that no process works on.
+func NewPermissions(log store.Log, encoder Encoder, rules []Rule, agents *Agents, wake func(session string, seq int64), logger hclog.Logger) *Permissions {
+	return &Permissions{log: log, encoder: encoder, rules: rules, agents: agents, wake: wake, logger: logger}
 }
 
-// Asker is the call on whose behalf a permission is asked.
+// Asker is the call on whose behalf a permission or a question is asked.
 type Asker struct {
 	Session  string
 	Agent    string
@@ -31,183 +40,123 @@ type Asker struct {
 	Call     string
 	Location Location
 	Fence    int64
-	Earlier  *Answers
+	// Earlier is what the same call asked before the process that ran it died; nil
+	// for a call that runs for the first time.
+	Earlier *Answers
 }
 
-// Rules answers the configured rules for what a plugin asks; empty stands for the
-// host and the builtins.
-func (p *Permissions) Rules(plugin string) []Rule {
-	return append(DefaultRules(plugin), p.rules...)
+// Rules answers all rules for what a plugin asks, empty for the host and the builtins,
+// in the order they count: the default ones, the operator's, the agent's, the
+// session's own. An agent that is not known may do nothing.
+func (p *Permissions) Rules(plugin, agent string, own []Rule) []Rule {
+	a, known := p.agents.Agent(agent)
+	if !known {
+		return []Rule{{Action: "*", Resource: "*", Effect: Deny}}
+	}
+	return append(a.Permitted(slices.Concat(DefaultRules(plugin), p.rules)), own...)
 }
 
 // Authorise answers nil when the action is allowed, at once or by a person, and a
-// *DeniedError when not. It waits as long as ctx lasts; when ctx ends first the
-// request is withdrawn.
+// *DeniedError when not; ErrNotFound without the session. What the call asked before
+// is not asked again. It waits as long as ctx lasts. When ctx ends first the request
+// is withdrawn, unless the host shuts down and the request outlives that.
 func (p *Permissions) Authorise(ctx context.Context, asker Asker, request PermissionRequest) error {
-	configured := p.Rules(request.Plugin)
-	effect, resource := Decide(configured, nil, request.Action, request.Resources)
-	if effect == Ask { // approvals turn nothing else
-		saved, err := p.saved(ctx, asker.Location, request.Plugin)
-		if err != nil {
-			return err
-		}
-		effect, resource = Decide(configured, saved, request.Action, request.Resources)
+	if earlier, ok := asker.Earlier.permission(request); ok {
+		return p.awaitReply(ctx, asker, earlier.Request, request.Before)
 	}
-	switch effect {
+	configured, saved, err := p.policy(ctx, asker, request.Plugin)
+	if err != nil {
+		return err
+	}
+	if _, known := p.agents.Agent(asker.Agent); !known { // also where there is no resource to decide on
+		return &DeniedError{Action: request.Action, Resource: strings.Join(request.Resources, ", ")}
+	}
+	switch effect, resource := Decide(configured, saved, request.Action, request.Resources); effect {
 	case Allow:
 		return nil
 	case Deny:
 		return &DeniedError{Action: request.Action, Resource: resource}
 	}
-	return p.ask(ctx, asker, request)
-}
-
-// Effects answers what would become of each resource, without asking anybody.
-func (p *Permissions) Effects(ctx context.Context, location Location, plugin, action string, resources []string) ([]Effect, error) {
-	configured := p.Rules(plugin)
-	effects := make([]Effect, len(resources))
-	for i := range resources {
-		effects[i], _ = Decide(configured, nil, action, resources[i:i+1])
-	}
-	if !slices.Contains(effects, Ask) { // approvals turn nothing else
-		return effects, nil
-	}
-	saved, err := p.saved(ctx, location, plugin)
-	if err != nil {
-		return nil, err
-	}
-	for i := range resources {
-		effects[i], _ = Decide(configured, saved, action, resources[i:i+1])
-	}
-	return effects, nil
-}
-
-// saved answers the approvals that people gave the plugin in the project.
-func (p *Permissions) saved(ctx context.Context, location Location, plugin string) (saved []Rule, err error) {
-	err = p.log.View(ctx, func(tx store.Tx) error {
-		saved, err = loadApprovals(ctx, tx, location.Root, plugin)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read approvals: %w", err)
-	}
-	return saved, nil
-}
-
-func (p *Permissions) ask(ctx context.Context, asker Asker, request PermissionRequest) error {
 	id := p.encoder.IDs.New(PrefixPermission)
-	wake := p.log.Watch(asker.Session) // before the request can be seen and answered
-	defer wake.Close()
-	if err := p.append(ctx, System(), asker.Session, store.Fenced(asker.Fence), PermissionAsked{
+	if _, err := p.append(ctx, System(), asker.Session, store.Fenced(asker.Fence), PermissionAsked{
 		Request: id, Message: asker.Message, Call: asker.Call, Agent: asker.Agent, Ask: request,
 	}); err != nil {
 		return fmt.Errorf("ask permission: %w", err)
 	}
-	for {
-		select {
-		case <-wake.C():
-		case <-ctx.Done():
-			return p.withdraw(ctx, asker, id)
-		}
-		permission, err := p.load(context.WithoutCancel(ctx), id)
+	return p.awaitReply(ctx, asker, id, request.Before)
+}
+
+// awaitReply answers what a person replied to the request.
+func (p *Permissions) awaitReply(ctx context.Context, asker Asker, id string, before bool) error {
+	var permission Permission
+	err := p.await(ctx, asker, waiting{
+		request: id, before: before, withdrawal: PermissionReplied{Request: id, Reply: ReplyWithdrawn},
+		closed: func(ctx context.Context) (closed bool, err error) {
+			permission, err = p.load(ctx, id)
+			return permission.Reply != "", err
+		},
+	})
+	if err != nil {
+		return err
+	}
+	switch permission.Reply {
+	case ReplyOnce, ReplyAlways:
+		return nil
+	case ReplyReject:
+		return &DeniedError{Action: permission.Ask.Action, Resource: strings.Join(permission.Ask.Resources, ", "),
+			Declined: permission.Feedback == "", Feedback: permission.Feedback}
+	}
+	return fmt.Errorf("permission request %s was withdrawn: %w", id, ErrInterrupted)
+}
+
+// Effects answers what would become of each resource for the agent and the session of
+// asker, without asking anybody; ErrNotFound without the session.
+func (p *Permissions) Effects(ctx context.Context, asker Asker, plugin, action string, resources []string) ([]Effect, error) {
+	configured, saved, err := p.policy(ctx, asker, plugin)
+	if err != nil {
+		return nil, err
+	}
+	return effects(configured, saved, action, resources), nil
+}
+
+func effects(configured, saved []Rule, action string, resources []string) []Effect {
+	all := make([]Effect, len(resources))
+	for i := range resources {
+		all[i], _ = Decide(configured, saved, action, resources[i:i+1])
+	}
+	return all
+}
+
+// policy answers the rules for what a plugin asks in a call, and what people approved
+// in its project.
+func (p *Permissions) policy(ctx context.Context, asker Asker, plugin string) (configured, saved []Rule, err error) {
+	err = p.log.View(ctx, func(tx store.Tx) error {
+		session, err := LoadSession(ctx, tx, asker.Session)
 		if err != nil {
 			return err
 		}
-		switch permission.Reply {
-		case "":
-		case ReplyOnce, ReplyAlways:
-			return nil
-		default:
-			return &DeniedError{Action: request.Action, Resource: strings.Join(request.Resources, ", "),
-				Declined: permission.Feedback == "", Feedback: permission.Feedback}
-		}
-	}
-}
-
-// withdraw takes back a request nobody waits for any more, and answers why. A reply
-// that came first stands.
-func (p *Permissions) withdraw(ctx context.Context, asker Asker, id string) error {
-	err := p.append(context.WithoutCancel(ctx), System(), asker.Session, store.Fenced(asker.Fence),
-		PermissionReplied{Request: id, Reply: ReplyWithdrawn})
-	if err != nil && !errors.Is(err, ErrResolved) {
-		return errors.Join(context.Cause(ctx), err)
-	}
-	return context.Cause(ctx)
-}
-
-// List answers the open requests of a session, or of all when session is empty.
-func (p *Permissions) List(ctx context.Context, session string) ([]Permission, error) {
-	var open []Permission
-	err := p.log.View(ctx, func(tx store.Tx) (err error) {
-		open, err = LoadPermissions(ctx, tx, session)
+		configured = p.Rules(plugin, asker.Agent, session.Rules)
+		saved, err = loadApprovals(ctx, tx, asker.Location.Root, plugin)
 		return err
 	})
-	return open, err
-}
-
-// Reply answers an open request. ErrNotFound when there is none of that id,
-// ErrResolved when it was answered before, ErrInvalid for another reply.
-func (p *Permissions) Reply(ctx context.Context, origin Origin, id string, reply Reply, feedback string) (Permission, error) {
-	switch reply {
-	case ReplyOnce, ReplyAlways, ReplyReject:
-	default:
-		return Permission{}, fmt.Errorf("%w: reply is %q; it must be once, always or reject", ErrInvalid, clip(string(reply)))
-	}
-	if feedback != "" && reply != ReplyReject {
-		return Permission{}, fmt.Errorf("%w: a message goes with reject only", ErrInvalid)
-	}
-	asked, err := p.load(ctx, id)
 	if err != nil {
-		return Permission{}, err
+		return nil, nil, fmt.Errorf("read the permission rules: %w", err)
 	}
-	origin.Cause = id
-	if reply == ReplyAlways {
-		if err := p.save(ctx, origin, asked); err != nil {
-			return Permission{}, fmt.Errorf("save approval: %w", err)
-		}
-	}
-	if err := p.append(ctx, origin, asked.Session, store.Any(), PermissionReplied{Request: id, Reply: reply, Feedback: feedback}); err != nil {
-		return Permission{}, fmt.Errorf("reply to permission: %w", err)
-	}
-	return p.load(ctx, id)
+	return configured, saved, nil
 }
 
-// save keeps what an "always" allows before the reply is recorded: a crash in between
-// leaves a request that is open and allowed, never a reply without its approval.
-func (p *Permissions) save(ctx context.Context, origin Origin, asked Permission) error {
-	if asked.Reply != "" {
-		return fmt.Errorf("permission request %s: %w", asked.Request, ErrResolved)
-	}
-	var session Session
-	err := p.log.View(ctx, func(tx store.Tx) (err error) {
-		session, err = LoadSession(ctx, tx, asked.Session)
-		return err
-	})
-	if err != nil || len(asked.Ask.Save) == 0 {
-		return err
-	}
-	var payloads []Payload
-	for _, resource := range asked.Ask.Save {
-		payloads = append(payloads, ApprovalSaved{Root: session.Location.Root, Plugin: asked.Ask.Plugin,
-			Action: asked.Ask.Action, Resource: resource, Session: asked.Session, Request: asked.Request})
-	}
-	return p.append(ctx, origin, Host, store.Any(), payloads...)
-}
-
-func (p *Permissions) load(ctx context.Context, id string) (Permission, error) {
-	var permission Permission
-	err := p.log.View(ctx, func(tx store.Tx) (err error) {
+func (p *Permissions) load(ctx context.Context, id string) (permission Permission, err error) {
+	err = p.log.View(ctx, func(tx store.Tx) error {
 		permission, err = LoadPermission(ctx, tx, id)
 		return err
 	})
 	return permission, err
 }
 
-func (p *Permissions) append(ctx context.Context, origin Origin, session string, mode store.Mode, payloads ...Payload) error {
+func (p *Permissions) append(ctx context.Context, origin Origin, aggregate string, mode store.Mode, payloads ...Payload) ([]store.Event, error) {
 	events, err := p.encoder.Encode(origin, payloads...)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	_, err = p.log.Append(ctx, store.Batch{Aggregate: session, Mode: mode, Events: events})
-	return err
+	return p.log.Append(ctx, store.Batch{Aggregate: aggregate, Mode: mode, Events: events})
 }

@@ -13,6 +13,12 @@ const (
 	MethodSessionResume    = "session.resume"    // SessionParams → CommandReceipt
 	MethodPermissionsList  = "permissions.list"  // PermissionsParams → PermissionList
 	MethodPermissionReply  = "permission.reply"  // ReplyParams → PermissionReceipt
+	MethodQuestionsList    = "questions.list"    // QuestionsParams → QuestionList
+	MethodQuestionAnswer   = "question.answer"   // AnswerParams → QuestionReceipt
+	MethodQuestionDismiss  = "question.dismiss"  // DismissParams → QuestionReceipt
+	MethodApprovalsList    = "approvals.list"    // ApprovalsParams → ApprovalList
+	MethodApprovalRemove   = "approval.remove"   // ApprovalParams → nothing
+	MethodSessionTodos     = "session.todos"     // SessionParams → TodoList
 	MethodPluginsList      = "plugins.list"      // nothing → PluginList
 	MethodAgentsList       = "agents.list"       // nothing → AgentList
 	MethodModelsList       = "models.list"       // ListModels → ModelList
@@ -41,7 +47,8 @@ type MessagesParams struct {
 	ListMessages
 }
 
-// PermissionsParams narrow the open permissions to one session; all when empty.
+// PermissionsParams narrow the open permissions to one session and those under it;
+// all when empty.
 type PermissionsParams struct {
 	SessionID string `json:"sessionID,omitempty"`
 }
@@ -50,6 +57,33 @@ type PermissionsParams struct {
 type ReplyParams struct {
 	ID string `json:"id"`
 	PermissionReply
+}
+
+// QuestionsParams narrow the open questions to one session and those under it; all
+// when empty.
+type QuestionsParams struct {
+	SessionID string `json:"sessionID,omitempty"`
+}
+
+// AnswerParams are a question and the answer to it.
+type AnswerParams struct {
+	ID string `json:"id"`
+	QuestionAnswer
+}
+
+// DismissParams name a question.
+type DismissParams struct {
+	ID string `json:"id"`
+}
+
+// ApprovalsParams narrow the approvals to the project with this root; all when empty.
+type ApprovalsParams struct {
+	Root string `json:"root,omitempty"`
+}
+
+// ApprovalParams name an approval.
+type ApprovalParams struct {
+	ID string `json:"id"`
 }
 
 // Health answers /healthz and /readyz.

@@ -43,6 +43,22 @@ type PermissionReply struct {
 	Message string `json:"message,omitempty"`
 }
 
+// Approval is an "always" that was given in a project. It belongs to the plugin that
+// asked.
+type Approval struct {
+	ID       string    `json:"id"`
+	Root     string    `json:"root"`
+	Plugin   string    `json:"plugin,omitempty"` // empty for the host and its builtins
+	Action   string    `json:"action"`
+	Resource string    `json:"resource"` // a pattern
+	Time     time.Time `json:"time"`
+}
+
+// ApprovalList holds the approvals, oldest first.
+type ApprovalList struct {
+	Approvals []Approval `json:"approvals"`
+}
+
 // PermissionReceipt says that a reply was recorded.
 type PermissionReceipt struct {
 	ID        string `json:"id"`

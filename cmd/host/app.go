@@ -83,7 +83,8 @@ func (a *app) start(ctx context.Context) (err error) {
 	}
 	encoder := session.Encoder{IDs: session.NewIDs(session.SystemClock{}), Clock: session.SystemClock{}}
 	a.startOutputs(ctx)
-	a.permissions = session.NewPermissions(a.store, encoder, append(outputRules(a.config.Data), rules(a.config.Rules)...))
+	a.permissions = session.NewPermissions(a.store, encoder, append(outputRules(a.config.Data), rules(a.config.Rules)...), a.agents,
+		a.answered, a.logger.Named("permissions"))
 	a.kinds = session.NewKinds()
 	a.registries = a.kinds.Registries()
 	if err := a.startPlugins(ctx); err != nil {
@@ -124,9 +125,10 @@ func (a *app) openStore(ctx context.Context) error {
 
 func (a *app) startRunner(ctx context.Context, encoder session.Encoder) error {
 	live := session.NewLive()
+	todos := session.NewTodoLists(a.store, encoder)
 	work := runner.New(runner.Services{Log: a.store, Encoder: encoder, Kinds: a.kinds, Registries: a.registries,
 		Permissions: a.permissions, Agents: a.agents, Models: a.models, Schemas: &schema.Cache{}, Live: live, Outputs: a.outputs,
-		Todos: &session.TodoLists{}, Logger: a.logger.Named("runner")}, a.runnerConfig())
+		Todos: todos, Logger: a.logger.Named("runner")}, a.runnerConfig())
 	a.coordinator = session.NewCoordinator(work.Drain, a.logger.Named("session"))
 	a.closers = append(a.closers, func() error {
 		a.coordinator.Close(time.Duration(a.config.Runner.ShutdownGraceMS) * time.Millisecond)
@@ -136,7 +138,7 @@ func (a *app) startRunner(ctx context.Context, encoder session.Encoder) error {
 		return err
 	}
 	sessions := session.NewSessions(a.store, encoder, places{}, a.coordinator, session.Defaults{Agent: a.agents.Default(), Model: a.config.Model})
-	a.backend = &backend{log: a.store, sessions: sessions, permissions: a.permissions, coordinator: a.coordinator, live: live,
+	a.backend = &backend{log: a.store, sessions: sessions, permissions: a.permissions, todos: todos, coordinator: a.coordinator, live: live,
 		plugins: a.plugins, agents: a.agents, catalog: a.catalog, keys: newKeys(a.store.KV(), time.Now), directory: a.directory}
 	tokens := server.NewTokenStore(a.store.KV(), time.Now)
 	var err error
@@ -145,7 +147,7 @@ func (a *app) startRunner(ctx context.Context, encoder session.Encoder) error {
 		Version: version, Logger: a.logger.Named("server"),
 	}, server.Backend{
 		Sessions: sessionService{a.backend}, Prompts: promptService{a.backend}, Blobs: blobService{a.store.Blobs()}, Control: controlService{a.backend},
-		Permissions: permissionService{a.backend}, Plugins: pluginService{a.backend}, Agents: agentService{a.backend}, Models: modelService{a.backend},
+		Permissions: permissionService{a.backend}, Questions: questionService{a.backend}, Plugins: pluginService{a.backend}, Agents: agentService{a.backend}, Models: modelService{a.backend},
 		Events: eventService{a.backend}, Deltas: deltaService{a.backend}, Access: tokens, Tokens: tokens,
 		Ready: func(context.Context) error { return nil },
 	})
@@ -208,6 +210,15 @@ func (a *app) close() error {
 	}
 	a.closers = nil
 	return err
+}
+
+// answered makes a session go on whose request a person answered. A host that lives
+// for one command leaves that to one that stays; a call that waits in it goes on
+// without.
+func (a *app) answered(id string, seq int64) {
+	if a.wakes {
+		a.coordinator.Wake(id, seq)
+	}
 }
 
 func rules(configured []config.Rule) []session.Rule {

@@ -166,7 +166,7 @@ func TestKeptOutputIsRead(t *testing.T) {
 	if asked := r.count(id, is[session.PermissionAsked]); asked != 0 {
 		t.Errorf("asked %d times", asked)
 	}
-	effects, err := r.permissions.Effects(t.Context(), session.Location{}, "", "external_directory",
+	effects, err := r.permissions.Effects(t.Context(), session.Asker{Session: id, Agent: "build"}, "", "external_directory",
 		[]string{filepath.Join(r.data, "tool-output", "*"), filepath.Join(r.data, "*"), filepath.Join(r.data, "tool-output-not", "*")})
 	if err != nil || !slices.Equal(effects, []session.Effect{session.Allow, session.Ask, session.Ask}) {
 		t.Errorf("%v, %v", effects, err)

@@ -20,6 +20,7 @@ type backend struct {
 	log         store.Log
 	sessions    *session.Sessions
 	permissions *session.Permissions
+	todos       *session.TodoLists
 	coordinator *session.Coordinator
 	live        *session.Live
 	plugins     *plugin.Manager
@@ -52,9 +53,16 @@ func (b *backend) status(ctx context.Context, id string) (protocol.Status, error
 	if !b.coordinator.Running(id) {
 		return protocol.StatusIdle, nil
 	}
-	open, err := b.permissions.List(ctx, id)
-	if err != nil || len(open) == 0 {
-		return protocol.StatusRunning, err
+	permissions, err := b.permissions.List(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	questions, err := b.permissions.Questions(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	if len(permissions)+len(questions) == 0 {
+		return protocol.StatusRunning, nil
 	}
 	return protocol.StatusWaiting, nil
 }

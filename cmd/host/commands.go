@@ -174,3 +174,21 @@ func (b permissionService) replied(ctx context.Context, actor, in string, after 
 	}
 	return protocol.PermissionReceipt{ID: id, SessionID: in, Reply: reply.Reply, Cursor: b.cursor(event.Seq)}, true, nil
 }
+
+// Approvals answers what people allowed for always.
+func (b permissionService) Approvals(ctx context.Context, root string) (protocol.ApprovalList, error) {
+	approvals, err := b.permissions.Approvals(ctx, root)
+	if err != nil {
+		return protocol.ApprovalList{}, wireError(err)
+	}
+	list := protocol.ApprovalList{Approvals: make([]protocol.Approval, len(approvals))}
+	for i, a := range approvals {
+		list.Approvals[i] = protocol.Approval{ID: a.ID, Root: a.Root, Plugin: a.Plugin, Action: a.Action, Resource: a.Resource, Time: instant(a.Saved)}
+	}
+	return list, nil
+}
+
+// RemoveApproval takes one back. It says by itself that it was done before.
+func (b permissionService) RemoveApproval(ctx context.Context, caller server.Caller, id string) error {
+	return wireError(b.permissions.RemoveApproval(ctx, origin(caller), id))
+}

@@ -13,7 +13,7 @@ const (
 	exitFailed      = 1 // anything else
 	exitUsage       = 2 // the command line or the configuration is wrong
 	exitActivity    = 3 // the model, a plugin or the runner failed; the session has the reason
-	exitDenied      = 4 // a permission was asked for and not given
+	exitDenied      = 4 // a permission was asked for and not given, or a question not answered
 	exitInterrupted = 5
 	exitUnreachable = 6 // no host answers
 )

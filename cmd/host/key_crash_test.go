@@ -24,6 +24,10 @@ func TestCrashBetweenRowAndEffect(t *testing.T) {
 		commandReply: func(id string) any {
 			return protocol.ReplyParams{ID: id, PermissionReply: protocol.PermissionReply{Reply: protocol.AnswerOnce}}
 		},
+		commandAnswer: func(id string) any {
+			return protocol.AnswerParams{ID: id, QuestionAnswer: protocol.QuestionAnswer{Answers: [][]string{{"Red"}}}}
+		},
+		commandDismiss: func(id string) any { return protocol.DismissParams{ID: id} },
 	} {
 		for _, command := range keyedCommands() {
 			if command.name != name {
@@ -34,7 +38,10 @@ func TestCrashBetweenRowAndEffect(t *testing.T) {
 				id := command.prepare(r)
 				before := command.effects(r, id)
 				place := r.backend.standing(r.t.Context(), id)
-				if name == commandReply {
+				switch name {
+				case commandAnswer, commandDismiss:
+					place = func() (string, int64, error) { return questionService{r.backend}.asked(r.t.Context(), id) }
+				case commandReply:
 					place = func() (string, int64, error) { return permissionService{r.backend}.asked(r.t.Context(), id) }
 				}
 				_, over, err := r.backend.keys.begin(r.within(), caller, name, body(id), place)
@@ -95,6 +102,16 @@ func TestKeyedErrors(t *testing.T) {
 			_, err := permissionService{r.backend}.Reply(r.within(), caller, "per_none", protocol.PermissionReply{Reply: protocol.AnswerOnce})
 			return err
 		},
+		"answer": func() error {
+			_, err := questionService{r.backend}.Answer(r.within(), caller, "que_none", protocol.QuestionAnswer{Answers: [][]string{{"Red"}}})
+			return err
+		},
+		"dismiss": func() error {
+			_, err := questionService{r.backend}.Dismiss(r.within(), caller, "que_none")
+			return err
+		},
+		"todos":    func() error { _, err := questionService{r.backend}.Todos(r.within(), none); return err },
+		"approval": func() error { return permissionService{r.backend}.RemoveApproval(r.within(), caller, "apr_none") },
 		"prompt": func() error {
 			_, err := promptService{r.backend}.Admit(r.within(), caller, none, protocol.Prompt{PromptBody: protocol.PromptBody{Text: "x"}})
 			return err

@@ -4,6 +4,7 @@ import (
 	"github.com/plinthhost/plinth/client/protocol"
 	"github.com/plinthhost/plinth/host/server"
 	"github.com/plinthhost/plinth/session"
+	"github.com/plinthhost/plinth/store"
 )
 
 // keyed is one command that keys can repeat.
@@ -90,7 +91,59 @@ func keyedCommands() []keyed {
 				return r.count(r.sessionOf(id), is[session.PermissionReplied])
 			},
 		},
+		{
+			"answer", func(r *rig) string { return r.question(r.session()) },
+			func(r *rig, caller server.Caller, id string, other bool) (any, error) {
+				label := map[bool]string{false: "Red", true: "Green"}[other]
+				return questionService{r.backend}.Answer(r.within(), caller, id, protocol.QuestionAnswer{Answers: [][]string{{label}}})
+			},
+			func(r *rig, id string) int { return r.count(r.sessionOf(id), is[session.QuestionAnswered]) },
+		},
+		{
+			"dismiss", func(r *rig) string { return r.question(r.session()) },
+			func(r *rig, caller server.Caller, id string, other bool) (any, error) {
+				if other {
+					id = r.question(r.session())
+				}
+				return questionService{r.backend}.Dismiss(r.within(), caller, id)
+			},
+			func(r *rig, id string) int { return r.count(r.sessionOf(id), is[session.QuestionDismissed]) },
+		},
 	}
+}
+
+// question records a question that nobody waits for and answers its id.
+func (r *rig) question(id string) string {
+	r.t.Helper()
+	request := r.encoder().IDs.New(session.PrefixQuestion)
+	r.record(id, session.QuestionAsked{Request: request, Agent: r.config.Agent, Questions: []session.Question{
+		{Text: "Which colour?", Options: []session.QuestionOption{{Label: "Red"}, {Label: "Green", Description: "like grass"}}}}})
+	return request
+}
+
+// child records a session under another one.
+func (r *rig) child(parent string) string {
+	r.t.Helper()
+	id := r.encoder().IDs.New(session.PrefixSession)
+	r.record(id, session.Created{Location: session.Location{Directory: r.project, Root: r.project}, Agent: r.config.Agent, Parent: parent, Depth: 1})
+	return id
+}
+
+// record appends an event and answers it.
+func (r *rig) record(aggregate string, payload session.Payload) store.Event {
+	r.t.Helper()
+	events, err := r.encoder().Encode(session.System(), payload)
+	if err == nil {
+		events, err = r.store.Append(r.within(), store.Batch{Aggregate: aggregate, Mode: store.Any(), Events: events})
+	}
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return events[0]
+}
+
+func (r *rig) encoder() session.Encoder {
+	return session.Encoder{IDs: session.NewIDs(session.SystemClock{}), Clock: session.SystemClock{}}
 }
 
 // asked makes the session ask a permission and answers the request's id.
@@ -101,7 +154,7 @@ func (r *rig) asked(id string) string {
 	return r.decode(event).(session.PermissionAsked).Request
 }
 
-// sessionOf finds the session that made a permission request.
+// sessionOf finds the session that made a request.
 func (r *rig) sessionOf(request string) string {
 	r.t.Helper()
 	page, err := r.store.Feed(r.t.Context(), 0, 1000)
@@ -109,8 +162,15 @@ func (r *rig) sessionOf(request string) string {
 		r.t.Fatal(err)
 	}
 	for _, event := range page.Events {
-		if asked, ok := r.decode(event).(session.PermissionAsked); ok && asked.Request == request {
-			return event.Aggregate
+		switch asked := r.decode(event).(type) {
+		case session.PermissionAsked:
+			if asked.Request == request {
+				return event.Aggregate
+			}
+		case session.QuestionAsked:
+			if asked.Request == request {
+				return event.Aggregate
+			}
 		}
 	}
 	r.t.Fatalf("no session asked %s", request)

@@ -45,7 +45,7 @@ host it starts one for the time of the command, on the same data.`,
 	set.StringVarP(&flags.directory, "dir", "C", "", "the new session's working directory (default: this one)")
 	set.StringVarP(&flags.model, "model", "m", "", "provider/model (default: the configured one)")
 	set.StringVar(&flags.agent, "agent", "", "agent of the new session (default: the configured one)")
-	set.StringVar(&flags.onAsk, "on-ask", "", "what to do when a permission is asked: ask, deny or fail (default: ask at a terminal, else deny)")
+	set.StringVar(&flags.onAsk, "on-ask", "", "what to do when a permission or a question is asked: ask, deny or fail (default: ask at a terminal, else deny)")
 	set.StringArrayVar(&flags.allow, "allow", nil, "allow ACTION or ACTION:RESOURCE in this run; may be repeated")
 	set.StringArrayVar(&flags.files, "file", nil, "attach this file: an image, a PDF or a text, at most 20 MiB; may be repeated")
 	set.BoolVar(&flags.json, "json", false, "print the events as lines of JSON instead of text")
@@ -89,8 +89,14 @@ func (c *cli) run(ctx context.Context, flags runFlags, text string) error {
 	if prompt.Files, err = attach(ctx, host, attachments); err != nil {
 		return err
 	}
+	asked := asks{client: host, mode: mode, allow: allow, in: bufio.NewReader(c.in), notes: c.errors}
 	id := flags.session
-	if id == "" {
+	if id != "" {
+		// What was asked before keeps the prompt waiting, and the run sees no event of it.
+		if err := asked.open(ctx, id, ""); err != nil {
+			return err
+		}
+	} else {
 		created, err := host.CreateSession(ctx, create)
 		if err != nil {
 			return err
@@ -103,8 +109,7 @@ func (c *cli) run(ctx context.Context, flags runFlags, text string) error {
 		return err
 	}
 	r := &run{
-		client: host, receipt: receipt, json: flags.json, cli: c, transcript: newTranscript(c.out, c.errors),
-		asks: asks{client: host, mode: mode, allow: allow, in: bufio.NewReader(c.in), notes: c.errors},
+		client: host, receipt: receipt, json: flags.json, cli: c, transcript: newTranscript(c.out, c.errors), asks: asked,
 	}
 	return r.follow(ctx)
 }
@@ -193,7 +198,11 @@ func (r *run) event(ctx context.Context, event *protocol.Event) (*session.Activi
 	case session.PromptPromoted:
 		r.promoted = r.promoted || e.Message == r.receipt.ID
 	case session.PermissionAsked:
-		return nil, r.asks.answer(ctx, e)
+		return nil, r.asks.permission(ctx, wirePermission(session.Permission{PermissionAsked: e, Session: event.Session}, event.Cursor))
+	case session.QuestionAsked:
+		return nil, r.asks.question(ctx, wireQuestion(session.QuestionRequest{QuestionAsked: e, Session: event.Session}, event.Cursor))
+	case session.ChildAsked:
+		return nil, r.asks.open(ctx, event.Session, e.Request)
 	case session.ActivityEnded:
 		if r.promoted || (e.Error != nil && e.Error.Code == session.FailureContextBlocked) {
 			return &e, nil
@@ -214,14 +223,18 @@ func (r *run) end(ended *session.ActivityEnded) error {
 		r.transcript.endLine()
 	}
 	switch {
+	case r.asks.dismissed && ended.Outcome != session.Completed:
+		return &exitError{exitDenied, errors.New("a question was dismissed; the session has it")}
 	case r.asks.denied && ended.Outcome != session.Completed:
 		return &exitError{exitDenied, errors.New("permission denied; the session has the request")}
 	case ended.Outcome == session.Interrupted:
 		return &exitError{exitInterrupted, fmt.Errorf("interrupted; go on with plinth run --session %s", r.receipt.SessionID)}
 	case ended.Outcome == session.Halted:
-		return &exitError{exitDenied, errors.New("a permission was declined")}
+		return &exitError{exitDenied, errors.New("a permission or a question was declined")}
 	case ended.Outcome == session.Failed:
 		return &exitError{exitActivity, fmt.Errorf("%s (%s, session %s)", oneLine(ended.Error.Message, 1000), ended.Error.Code, r.receipt.SessionID)}
+	case r.asks.dismissed:
+		return &exitError{exitDenied, errors.New("a question was dismissed on the way; the answer above was made without it")}
 	case r.asks.denied:
 		return &exitError{exitDenied, errors.New("a permission was denied on the way; the answer above was made without it")}
 	}

@@ -200,6 +200,19 @@ func wirePermission(p session.Permission, cursor string) protocol.Permission {
 		Plugin: p.Ask.Plugin, Agent: p.Agent, Message: p.Message, CallID: p.Call, Time: instant(p.Asked), Cursor: cursor}
 }
 
+func wireQuestion(q session.QuestionRequest, cursor string) protocol.Question {
+	wire := protocol.Question{ID: q.Request, SessionID: q.Session, Agent: q.Agent, Message: q.Message, CallID: q.Call,
+		Questions: make([]protocol.QuestionItem, len(q.Questions)), Time: instant(q.Asked), Cursor: cursor}
+	for i, asked := range q.Questions {
+		item := protocol.QuestionItem{Header: asked.Header, Text: asked.Text, Multiple: asked.Multiple, Custom: asked.Custom}
+		for _, option := range asked.Options {
+			item.Options = append(item.Options, protocol.QuestionOption(option))
+		}
+		wire.Questions[i] = item
+	}
+	return wire
+}
+
 func wireEvent(e store.Event) protocol.Event {
 	return protocol.Event{Session: e.Aggregate, Seq: e.Seq, Type: e.Type, Version: e.Version, ID: e.ID, Time: e.Time, Actor: e.Actor,
 		Cause: e.Cause, Data: json.RawMessage(e.Data)}

@@ -27,9 +27,9 @@ func (o *operations) authorise(ctx context.Context, action, resource string) err
 
 // silentAuthority never asks: what would ask is denied.
 type silentAuthority struct {
-	rules    Rules
-	location session.Location
-	plugin   string
+	rules  Rules
+	asker  session.Asker
+	plugin string
 }
 
 func (a silentAuthority) authorise(ctx context.Context, action string, resources, _ []string) error {
@@ -46,7 +46,7 @@ func (a silentAuthority) authorise(ctx context.Context, action string, resources
 }
 
 func (a silentAuthority) effects(ctx context.Context, action string, resources []string) ([]session.Effect, error) {
-	effects, err := a.rules.Effects(ctx, a.location, a.plugin, action, resources)
+	effects, err := a.rules.Effects(ctx, a.asker, a.plugin, action, resources)
 	for i, effect := range effects {
 		if effect != session.Allow {
 			effects[i] = session.Deny

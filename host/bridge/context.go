@@ -18,7 +18,7 @@ const MaxSourceBytes = 16 << 10
 
 // Rules answers what the permission rules and saved approvals say, without asking.
 type Rules interface {
-	Effects(ctx context.Context, location session.Location, plugin, action string, resources []string) ([]session.Effect, error)
+	Effects(ctx context.Context, asker session.Asker, plugin, action string, resources []string) ([]session.Effect, error)
 }
 
 // Context is a guest's context sources behind the kernel's port.
@@ -42,7 +42,8 @@ func (c *Context) Keys() []string { return c.keys }
 func (c *Context) Observe(ctx context.Context, observation session.Observation) ([]session.SourceState, error) {
 	host := &operations{
 		plugin: c.plugin, reach: c.reach, location: observation.Location, session: abi.Session{ID: observation.Session, Agent: observation.Agent},
-		asked: silentAuthority{rules: c.reach.Rules, location: observation.Location, plugin: c.plugin.asking()},
+		asked: silentAuthority{rules: c.reach.Rules, plugin: c.plugin.asking(),
+			asker: session.Asker{Session: observation.Session, Agent: observation.Agent, Location: observation.Location}},
 	}
 	observed, _, err := invoke[abi.ContextObserve, abi.ContextObserved](ctx, c.plugin, abi.ExportContext, abi.ContextObserve{
 		Session:  host.session,

@@ -26,7 +26,7 @@ type ruled struct {
 	plugins []string
 }
 
-func (r *ruled) Effects(_ context.Context, _ session.Location, plugin, action string, resources []string) ([]session.Effect, error) {
+func (r *ruled) Effects(_ context.Context, _ session.Asker, plugin, action string, resources []string) ([]session.Effect, error) {
 	r.mu.Lock()
 	r.plugins = append(r.plugins, plugin)
 	r.mu.Unlock()

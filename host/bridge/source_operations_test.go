@@ -22,7 +22,7 @@ func TestASourceGetsNothingThatIsForTools(t *testing.T) {
 	before := tree(t, r.location.Root)
 	tries := requests()
 	perform := func(operation, request string) string {
-		source := &operations{plugin: r.plugin, reach: r.reach, location: r.location, asked: silentAuthority{rules: r.reach.Rules, location: r.location, plugin: "acme/test"}}
+		source := &operations{plugin: r.plugin, reach: r.reach, location: r.location, asked: silentAuthority{rules: r.reach.Rules, asker: session.Asker{Location: r.location}, plugin: "acme/test"}}
 		body, _, err := abi.DecodeMessage(source.Call(t.Context(), operation, abi.EncodeMessage([]byte(request), nil)))
 		if err != nil {
 			t.Fatal(err)

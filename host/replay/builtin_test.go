@@ -55,7 +55,7 @@ func (permissive) Progress(string) {}
 
 type rules struct{}
 
-func (rules) Effects(ctx context.Context, _ session.Location, _, action string, resources []string) ([]session.Effect, error) {
+func (rules) Effects(ctx context.Context, _ session.Asker, _, action string, resources []string) ([]session.Effect, error) {
 	return permissive{}.Effects(ctx, action, resources)
 }
 

@@ -23,6 +23,7 @@ func (s *Server) routes() http.Handler {
 	s.promptRoutes(api)
 	s.blobRoutes(api)
 	s.permissionRoutes(api)
+	s.questionRoutes(api)
 	s.pluginRoutes(api)
 	s.agentRoutes(api)
 	s.modelRoutes(api)

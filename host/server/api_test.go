@@ -150,6 +150,68 @@ func TestCommandsAndPermissions(t *testing.T) {
 	get[protocol.PermissionReceipt](r, call{method: "POST", path: "/v1/permissions/" + other + "/reply", body: `{"reply":"reject","message":"no"}`})
 }
 
+func TestQuestions(t *testing.T) {
+	t.Parallel()
+	r := start(t)
+	session := r.Session()
+	question, other := r.Question(session), r.Question(r.Session())
+	list := get[protocol.QuestionList](r, call{method: "GET", path: "/v1/questions?session=" + session})
+	all := get[protocol.QuestionList](r, call{method: "GET", path: "/v1/questions"})
+	if len(list.Questions) != 1 || list.Questions[0].ID != question || len(list.Questions[0].Questions[0].Options) != 2 || len(all.Questions) != 2 {
+		t.Errorf("questions: %+v, all %+v", list, all)
+	}
+	if p := r.refused(call{method: "POST", path: "/v1/questions/" + question + "/answer", body: `{}`}); p.Code != protocol.BadRequest {
+		t.Errorf("no answers: %+v", p)
+	}
+	receipt := get[protocol.QuestionReceipt](r, call{method: "POST", path: "/v1/questions/" + question + "/answer", body: `{"answers":[["this"]]}`})
+	if receipt.ID != question || receipt.SessionID != session || receipt.Dismissed || receipt.Cursor != r.Head(session) {
+		t.Errorf("receipt: %+v", receipt)
+	}
+	if p := r.refused(call{method: "POST", path: "/v1/questions/" + question + "/dismiss"}); p.Code != protocol.AlreadyResolved {
+		t.Errorf("dismissed after the answer: %+v", p)
+	}
+	if receipt := get[protocol.QuestionReceipt](r, call{method: "POST", path: "/v1/questions/" + other + "/dismiss"}); !receipt.Dismissed {
+		t.Errorf("dismissed: %+v", receipt)
+	}
+	if p := r.refused(call{method: "POST", path: "/v1/questions/que_none/dismiss"}); p.Code != protocol.NotFound {
+		t.Errorf("unknown question: %+v", p)
+	}
+	if list := get[protocol.QuestionList](r, call{method: "GET", path: "/v1/questions"}); list.Questions == nil || len(list.Questions) != 0 {
+		t.Errorf("none are left: %+v", list)
+	}
+}
+
+func TestApprovalsAndTodos(t *testing.T) {
+	t.Parallel()
+	r := start(t)
+	id := r.Approve("/p", "bash", "ls")
+	r.Approve("/q", "bash", "ls")
+	list := get[protocol.ApprovalList](r, call{method: "GET", path: "/v1/approvals?root=/p"})
+	if len(list.Approvals) != 1 || list.Approvals[0].ID != id || list.Approvals[0].Resource != "ls" {
+		t.Errorf("approvals: %+v", list)
+	}
+	if status, _, body := r.do(call{method: "DELETE", path: "/v1/approvals/" + id, token: r.token(protocol.ScopeApprove)}); status != 204 {
+		t.Errorf("remove: %d %s", status, body)
+	}
+	if p := r.refused(call{method: "DELETE", path: "/v1/approvals/" + id}); p.Code != protocol.NotFound {
+		t.Errorf("removed twice: %+v", p)
+	}
+	if list := get[protocol.ApprovalList](r, call{method: "GET", path: "/v1/approvals?root=/p"}); list.Approvals == nil || len(list.Approvals) != 0 {
+		t.Errorf("none is left: %+v", list)
+	}
+	session := r.Session()
+	if list := get[protocol.TodoList](r, call{method: "GET", path: "/v1/sessions/" + session + "/todos"}); list.Todos == nil || len(list.Todos) != 0 {
+		t.Errorf("no list yet: %+v", list)
+	}
+	r.SetTodos(session, protocol.Todo{ID: "1", Content: "write", Status: "pending"})
+	if list := get[protocol.TodoList](r, call{method: "GET", path: "/v1/sessions/" + session + "/todos"}); len(list.Todos) != 1 || list.Cursor != r.Head(session) {
+		t.Errorf("todos: %+v", list)
+	}
+	if p := r.refused(call{method: "GET", path: "/v1/sessions/ses_none/todos"}); p.Code != protocol.NotFound {
+		t.Errorf("unknown session: %+v", p)
+	}
+}
+
 func TestInternalErrorsStayInside(t *testing.T) {
 	t.Parallel()
 	r := start(t)
@@ -198,7 +260,7 @@ func TestOpenAPI(t *testing.T) {
 			}
 		}
 	}
-	if operations != 18 {
+	if operations != 26 {
 		t.Errorf("%d operations are described: %v", operations, spec.Paths)
 	}
 	if spec.Components.Schemas["ErrorModel"] != nil || spec.Components.Schemas["Problem"] == nil {

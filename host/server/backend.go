@@ -16,6 +16,7 @@ type Backend struct {
 	Blobs       Blobs
 	Control     Control
 	Permissions Permissions
+	Questions   Questions
 	Plugins     Plugins
 	Agents      Agents
 	Models      Models
@@ -77,11 +78,27 @@ type Control interface {
 	Resume(ctx context.Context, caller Caller, session string) (protocol.CommandReceipt, error)
 }
 
-// Permissions are the questions that wait for a person.
+// Permissions are what waits for a person to allow it, and what people allowed for
+// always.
 type Permissions interface {
-	// List answers the open ones of a session, of all when session is empty.
+	// List answers the open ones of a session and those under it, of all when session
+	// is empty.
 	List(ctx context.Context, session string) (protocol.PermissionList, error)
 	Reply(ctx context.Context, caller Caller, id string, reply protocol.PermissionReply) (protocol.PermissionReceipt, error)
+	// Approvals answers those of a project, of all when root is empty.
+	Approvals(ctx context.Context, root string) (protocol.ApprovalList, error)
+	// RemoveApproval ends one; not_found when there is none.
+	RemoveApproval(ctx context.Context, caller Caller, id string) error
+}
+
+// Questions are what agents ask people, and the lists they keep.
+type Questions interface {
+	// List answers the open ones of a session and those under it, of all when session
+	// is empty.
+	List(ctx context.Context, session string) (protocol.QuestionList, error)
+	Answer(ctx context.Context, caller Caller, id string, answer protocol.QuestionAnswer) (protocol.QuestionReceipt, error)
+	Dismiss(ctx context.Context, caller Caller, id string) (protocol.QuestionReceipt, error)
+	Todos(ctx context.Context, session string) (protocol.TodoList, error)
 }
 
 // Plugins tells what became of the plugins.

@@ -69,6 +69,29 @@ func (s *Server) methodTable() map[string]method {
 			receipt, err := s.reply(ctx, caller, p.ID, p.PermissionReply)
 			return receipt, receipt.SessionID, receipt.Cursor, err
 		}),
+		protocol.MethodQuestionsList: takes(protocol.ScopeRead, func(ctx context.Context, _ Caller, p protocol.QuestionsParams) (any, string, string, error) {
+			list, err := s.listQuestions(ctx, p.SessionID)
+			return list, "", "", err
+		}),
+		protocol.MethodQuestionAnswer: takes(protocol.ScopeApprove, func(ctx context.Context, caller Caller, p protocol.AnswerParams) (any, string, string, error) {
+			receipt, err := s.backend.Questions.Answer(ctx, caller, p.ID, p.QuestionAnswer)
+			return receipt, receipt.SessionID, receipt.Cursor, err
+		}),
+		protocol.MethodQuestionDismiss: takes(protocol.ScopeApprove, func(ctx context.Context, caller Caller, p protocol.DismissParams) (any, string, string, error) {
+			receipt, err := s.backend.Questions.Dismiss(ctx, caller, p.ID)
+			return receipt, receipt.SessionID, receipt.Cursor, err
+		}),
+		protocol.MethodApprovalsList: takes(protocol.ScopeRead, func(ctx context.Context, _ Caller, p protocol.ApprovalsParams) (any, string, string, error) {
+			list, err := s.listApprovals(ctx, p.Root)
+			return list, "", "", err
+		}),
+		protocol.MethodApprovalRemove: takes(protocol.ScopeApprove, func(ctx context.Context, caller Caller, p protocol.ApprovalParams) (any, string, string, error) {
+			return struct{}{}, "", "", s.backend.Permissions.RemoveApproval(ctx, caller, p.ID)
+		}),
+		protocol.MethodSessionTodos: takes(protocol.ScopeRead, func(ctx context.Context, _ Caller, p protocol.SessionParams) (any, string, string, error) {
+			list, err := s.todos(ctx, p.SessionID)
+			return list, p.SessionID, list.Cursor, err
+		}),
 		protocol.MethodPluginsList: takes(protocol.ScopeRead, func(ctx context.Context, _ Caller, _ protocol.NoParams) (any, string, string, error) {
 			list, err := s.listPlugins(ctx)
 			return list, "", "", err

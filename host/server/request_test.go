@@ -91,10 +91,23 @@ func TestRequests(t *testing.T) {
 	r.Offer(protocol.Model{ID: "p/a", Provider: "p", Model: "a"})
 	good("models.list", `{"provider":"p","refresh":true}`, `"id":"p/a"`)
 	good("models.list", `{"provider":"q"}`, `"models":[]`)
+	question, other, approval := r.Question("ses_a"), r.Question("ses_a"), r.Approve("/p", "bash", "ls")
+	good("questions.list", `{"sessionID":"ses_a"}`, question)
+	answered := good("question.answer", `{"id":"`+question+`","answers":[["this"]]}`, question)
+	diff(t, "cursor", r.Head("ses_a"), answered.Cursor)
+	good("question.dismiss", `{"id":"`+other+`"}`, `"dismissed":true`)
+	good("questions.list", `{}`, `"questions":[]`)
+	good("approvals.list", `{"root":"/p"}`, approval)
+	good("approval.remove", `{"id":"`+approval+`"}`, `{}`)
+	good("approvals.list", `{}`, `"approvals":[]`)
+	good("session.todos", `{"sessionID":"ses_a"}`, `"todos":[]`)
 	for _, test := range []struct {
 		method, params string
 		want           protocol.Code
 	}{
+		{"question.answer", `{"id":"` + question + `","answers":[["this"]]}`, protocol.AlreadyResolved}, {"question.answer", `{"id":"que_none","answers":[["this"]]}`, protocol.NotFound},
+		{"question.dismiss", `{"question":"x"}`, protocol.BadRequest}, {"approval.remove", `{"id":"apr_none"}`, protocol.NotFound},
+		{"session.todos", `{"sessionID":"ses_b"}`, protocol.NotFound},
 		{"session.nothing", `{}`, protocol.BadRequest}, {"session.get", `{"sessionID":"ses_b"}`, protocol.NotFound},
 		{"session.get", `{"sessoinID":"ses_a"}`, protocol.BadRequest}, {"session.get", `7`, protocol.BadRequest},
 		{"models.list", `{"refresh":"yes"}`, protocol.BadRequest}, {"models.list", `{"models":[]}`, protocol.BadRequest},
@@ -122,6 +135,7 @@ func TestRequestRights(t *testing.T) {
 	expect[*protocol.Welcome](p)
 	for method, allowed := range map[string]bool{
 		"session.get": true, "session.prompt": false, "session.create": false, "session.interrupt": false, "session.resume": false, "permission.reply": false,
+		"question.answer": false, "question.dismiss": false, "approval.remove": false, "session.todos": true,
 	} {
 		p.send(`{"t":"req","id":"r","method":"` + method + `","params":{"sessionID":"` + session + `"}}`)
 		if res := expect[*protocol.Res](p); res.OK != allowed || (!allowed && res.Error.Code != protocol.Forbidden) {

@@ -89,7 +89,7 @@ func (t *turn) hidden(entry toolEntry, definition session.ToolDefinition) bool {
 	if action == "" {
 		action = entry.Name
 	}
-	return session.Hidden(t.Permissions.RulesFor(asking(entry), t.agent.Name, t.current.Rules), action)
+	return session.Hidden(t.Permissions.Rules(asking(entry), t.agent.Name, t.current.Rules), action)
 }
 
 // asking names the plugin on whose behalf an entry asks; builtins speak for the host.

@@ -98,7 +98,7 @@ func (h *callHost) waited(ctx context.Context, before bool, wait func(context.Co
 
 // Effects answers what would become of each resource, without asking anybody.
 func (h *callHost) Effects(ctx context.Context, action string, resources []string) ([]session.Effect, error) {
-	return h.turn.Permissions.EffectsFor(ctx, h.asker(), h.plugin, action, resources)
+	return h.turn.Permissions.Effects(ctx, h.asker(), h.plugin, action, resources)
 }
 
 // Progress shows a line of the call to who follows live.

@@ -68,19 +68,20 @@ func New(t testing.TB, options Options) *World {
 	w.Log = OpenStore(t, w.Dir)
 	w.Encoder = session.Encoder{IDs: session.NewIDs(Clock{}), Clock: Clock{}}
 	w.Registries = w.Kinds.Registries()
-	w.Permissions = session.NewPermissions(w.Log, w.Encoder, options.Rules)
-	if options.Config.MaxParallelTools == 0 {
-		options.Config = runner.DefaultConfig()
-		options.Config.Retries = 0
-	}
 	agents, err := session.NewAgents(agentsWith(options.Agents), session.DefaultAgent)
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.Agents, w.Outputs = agents, &Outputs{}
+	wake := func(id string, seq int64) { w.Coordinator.Wake(id, seq) }
+	w.Permissions = session.NewPermissions(w.Log, w.Encoder, options.Rules, w.Agents, wake, hclog.NewNullLogger())
+	if options.Config.MaxParallelTools == 0 {
+		options.Config = runner.DefaultConfig()
+		options.Config.Retries = 0
+	}
 	w.Runner = runner.New(runner.Services{Log: w.Log, Encoder: w.Encoder, Kinds: w.Kinds, Registries: w.Registries,
 		Permissions: w.Permissions, Agents: w.Agents, Models: options.Models, Schemas: &schema.Cache{}, Live: w.Live, Outputs: w.Outputs,
-		Snapshots: options.Snapshots, Todos: &session.TodoLists{}, Logger: hclog.NewNullLogger()}, options.Config)
+		Snapshots: options.Snapshots, Todos: session.NewTodoLists(w.Log, w.Encoder), Logger: hclog.NewNullLogger()}, options.Config)
 	w.Coordinator = session.NewCoordinator(w.Runner.Drain, hclog.NewNullLogger())
 	w.Sessions = session.NewSessions(w.Log, w.Encoder, places{}, w.Coordinator, session.Defaults{Agent: "build", Model: model})
 	w.Contribute("core/scripted", w.Kinds.Providers.Contribute("scripted", 0, w.Provider))

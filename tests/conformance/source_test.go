@@ -18,7 +18,7 @@ import (
 // permissive rules allow everything.
 type permissive struct{}
 
-func (permissive) Effects(_ context.Context, _ session.Location, _, _ string, resources []string) ([]session.Effect, error) {
+func (permissive) Effects(_ context.Context, _ session.Asker, _, _ string, resources []string) ([]session.Effect, error) {
 	effects := make([]session.Effect, len(resources))
 	for i := range effects {
 		effects[i] = session.Allow

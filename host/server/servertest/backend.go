@@ -251,6 +251,79 @@ func (m models) List(_ context.Context, request protocol.ListModels) (protocol.M
 	return list, m.failure
 }
 
+func (m permissions) Approvals(_ context.Context, root string) (protocol.ApprovalList, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var list protocol.ApprovalList
+	for _, approval := range m.approved {
+		if root == "" || approval.Root == root {
+			list.Approvals = append(list.Approvals, approval)
+		}
+	}
+	return list, nil
+}
+
+func (m permissions) RemoveApproval(_ context.Context, _ server.Caller, id string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	at := slices.IndexFunc(m.approved, func(a protocol.Approval) bool { return a.ID == id })
+	if at < 0 {
+		return protocol.Errorf(protocol.NotFound, "there is no approval %q", id)
+	}
+	m.approved = slices.Delete(m.approved, at, at+1)
+	return nil
+}
+
+type questions struct{ *Memory }
+
+func (m questions) List(_ context.Context, session string) (protocol.QuestionList, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var list protocol.QuestionList
+	for _, question := range m.puzzles {
+		if !question.closed && (session == "" || question.SessionID == session) {
+			list.Questions = append(list.Questions, question.Question)
+		}
+	}
+	slices.SortFunc(list.Questions, func(a, b protocol.Question) int { return strings.Compare(a.ID, b.ID) })
+	return list, nil
+}
+
+func (m questions) Answer(_ context.Context, caller server.Caller, id string, answer protocol.QuestionAnswer) (protocol.QuestionReceipt, error) {
+	return m.close(caller, id, "session.question.answered", answer.Answers)
+}
+
+func (m questions) Dismiss(_ context.Context, caller server.Caller, id string) (protocol.QuestionReceipt, error) {
+	return m.close(caller, id, "session.question.dismissed", nil)
+}
+
+func (m questions) close(caller server.Caller, id, eventType string, answers [][]string) (protocol.QuestionReceipt, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	question := m.puzzles[id]
+	switch {
+	case question == nil:
+		return protocol.QuestionReceipt{}, protocol.Errorf(protocol.NotFound, "there is no question %q", id)
+	case question.closed:
+		return protocol.QuestionReceipt{}, protocol.Errorf(protocol.AlreadyResolved, "the question was closed before")
+	case answers == nil && eventType == "session.question.answered":
+		return protocol.QuestionReceipt{}, protocol.Errorf(protocol.BadRequest, "there are no answers")
+	}
+	question.closed = true
+	m.append(question.SessionID, caller.Actor, eventType, map[string]any{"request": id, "answers": answers})
+	return protocol.QuestionReceipt{ID: id, SessionID: question.SessionID, Dismissed: answers == nil, Cursor: m.head(m.sessions[question.SessionID])}, nil
+}
+
+func (m questions) Todos(_ context.Context, session string) (protocol.TodoList, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r, err := m.find(session)
+	if err != nil {
+		return protocol.TodoList{}, err
+	}
+	return protocol.TodoList{Todos: slices.Clone(m.todos[session]), Cursor: m.head(r)}, nil
+}
+
 type plugins struct{ *Memory }
 
 func (m plugins) List(context.Context) (protocol.PluginList, error) {

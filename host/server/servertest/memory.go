@@ -26,6 +26,9 @@ type Memory struct {
 	order    []string // session ids, oldest first
 	receipts map[string]protocol.Receipt
 	asks     map[string]*ask
+	puzzles  map[string]*puzzle
+	approved []protocol.Approval
+	todos    map[string][]protocol.Todo          // by session
 	watchers map[string]map[*store.Wake]struct{} // by session
 	plugins  []protocol.Plugin
 	agents   protocol.AgentList
@@ -51,20 +54,26 @@ type ask struct {
 	answered bool
 }
 
+type puzzle struct {
+	protocol.Question
+	closed bool
+}
+
 // New makes an empty backend.
 func New() *Memory {
 	return &Memory{
 		TokenStore: server.NewTokenStore(NewKV(), time.Now),
 		logID:      "log_memory", sessions: map[string]*record{}, receipts: map[string]protocol.Receipt{},
-		asks: map[string]*ask{}, watchers: map[string]map[*store.Wake]struct{}{}, blobs: map[string][]byte{},
-		left: make(chan struct{}, 1),
+		asks: map[string]*ask{}, puzzles: map[string]*puzzle{}, todos: map[string][]protocol.Todo{}, watchers: map[string]map[*store.Wake]struct{}{},
+		blobs: map[string][]byte{},
+		left:  make(chan struct{}, 1),
 	}
 }
 
 // Backend answers the backend the server takes.
 func (m *Memory) Backend() server.Backend {
 	return server.Backend{
-		Sessions: sessions{m}, Prompts: prompts{m}, Blobs: blobs{m}, Control: control{m}, Permissions: permissions{m},
+		Sessions: sessions{m}, Prompts: prompts{m}, Blobs: blobs{m}, Control: control{m}, Permissions: permissions{m}, Questions: questions{m},
 		Plugins: plugins{m}, Agents: agents{m}, Models: models{m}, Events: events{m}, Deltas: deltas{m}, Access: m.TokenStore, Tokens: m.TokenStore, Ready: m.ready,
 	}
 }
@@ -258,6 +267,34 @@ func (m *Memory) Ask(session string) string {
 	}}
 	m.append(session, "system", "session.permission.asked", map[string]string{"request": id})
 	return id
+}
+
+// Question opens a question and answers its id.
+func (m *Memory) Question(session string) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	id := m.id("que_")
+	m.puzzles[id] = &puzzle{Question: protocol.Question{ID: id, SessionID: session, Time: time.Now().UTC(),
+		Questions: []protocol.QuestionItem{{Text: "Which?", Options: []protocol.QuestionOption{{Label: "this"}, {Label: "that"}}}}}}
+	m.append(session, "system", "session.question.asked", map[string]string{"request": id})
+	return id
+}
+
+// Approve keeps an approval and answers its id.
+func (m *Memory) Approve(root, action, resource string) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	id := m.id("apr_")
+	m.approved = append(m.approved, protocol.Approval{ID: id, Root: root, Action: action, Resource: resource, Time: time.Now().UTC()})
+	return id
+}
+
+// SetTodos replaces the session's list.
+func (m *Memory) SetTodos(session string, todos ...protocol.Todo) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.todos[session] = todos
+	m.append(session, "system", "session.todos.changed", map[string]any{"todos": todos})
 }
 
 // Settle ends the wait for a prompt.
