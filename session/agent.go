@@ -126,6 +126,24 @@ func (a *Agents) Default() string { return a.defaultName }
 // List answers all agents by name, hidden ones too.
 func (a *Agents) List() []Agent { return slices.Clone(a.list) }
 
+// Subagent answers the model of an agent that may be given tasks, nil for the
+// parent's; ok is false when there is no such agent, or it takes no tasks.
+func (a *Agents) Subagent(name string) (model *ModelRef, ok bool) {
+	agent, known := a.Agent(name)
+	return agent.Model, known && agent.Delegable()
+}
+
+// Subagents are the names that Subagent knows, ascending.
+func (a *Agents) Subagents() []string {
+	var names []string
+	for _, agent := range a.list {
+		if agent.Delegable() {
+			names = append(names, agent.Name)
+		}
+	}
+	return names
+}
+
 // Choose answers nil when a person may choose the agent for a session, else an
 // ErrInvalid that names those that can be chosen.
 func (a *Agents) Choose(name string) error {

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/plinthhost/plinth/session"
-	"github.com/plinthhost/plinth/session/sessiontest"
 	"github.com/plinthhost/plinth/store"
 )
 

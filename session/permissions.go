@@ -64,14 +64,14 @@ func (p *Permissions) Authorise(ctx context.Context, asker Asker, request Permis
 	if earlier, ok := asker.Earlier.permission(request); ok {
 		return p.awaitReply(ctx, asker, earlier.Request, request.Before)
 	}
-	configured, saved, err := p.policy(ctx, asker, request.Plugin)
+	lists, saved, err := p.policy(ctx, asker, request.Plugin)
 	if err != nil {
 		return err
 	}
 	if _, known := p.agents.Agent(asker.Agent); !known { // also where there is no resource to decide on
 		return &DeniedError{Action: request.Action, Resource: strings.Join(request.Resources, ", ")}
 	}
-	switch effect, resource := Decide(configured, saved, request.Action, request.Resources); effect {
+	switch effect, resource := DecideAll(lists, saved, request.Action, request.Resources); effect {
 	case Allow:
 		return nil
 	case Deny:
@@ -112,37 +112,51 @@ func (p *Permissions) awaitReply(ctx context.Context, asker Asker, id string, be
 // Effects answers what would become of each resource for the agent and the session of
 // asker, without asking anybody; ErrNotFound without the session.
 func (p *Permissions) Effects(ctx context.Context, asker Asker, plugin, action string, resources []string) ([]Effect, error) {
-	configured, saved, err := p.policy(ctx, asker, plugin)
+	lists, saved, err := p.policy(ctx, asker, plugin)
 	if err != nil {
 		return nil, err
 	}
-	return effects(configured, saved, action, resources), nil
+	effects := make([]Effect, len(resources))
+	for i := range resources {
+		effects[i], _ = DecideAll(lists, saved, action, resources[i:i+1])
+	}
+	return effects, nil
 }
 
-func effects(configured, saved []Rule, action string, resources []string) []Effect {
-	all := make([]Effect, len(resources))
-	for i := range resources {
-		all[i], _ = Decide(configured, saved, action, resources[i:i+1])
+// Hides reports whether a tool of that action is not offered at all in a session, whose
+// lineage it is, under an agent: the rules of the session or of an ancestor hide it.
+func (p *Permissions) Hides(lineage []Session, agent, plugin, action string) bool {
+	return slices.ContainsFunc(p.lists(lineage, agent, plugin), func(rules []Rule) bool { return Hidden(rules, action) })
+}
+
+// lists answers the rules that decide together, those of the session first.
+func (p *Permissions) lists(lineage []Session, agent, plugin string) [][]Rule {
+	lists := make([][]Rule, len(lineage))
+	for i, session := range lineage {
+		if i > 0 {
+			agent = session.Agent
+		}
+		lists[i] = p.Rules(plugin, agent, session.Rules)
 	}
-	return all
+	return lists
 }
 
 // policy answers the rules for what a plugin asks in a call, and what people approved
 // in its project.
-func (p *Permissions) policy(ctx context.Context, asker Asker, plugin string) (configured, saved []Rule, err error) {
+func (p *Permissions) policy(ctx context.Context, asker Asker, plugin string) (lists [][]Rule, saved []Rule, err error) {
 	err = p.log.View(ctx, func(tx store.Tx) error {
-		session, err := LoadSession(ctx, tx, asker.Session)
+		lineage, err := LoadLineage(ctx, tx, asker.Session)
 		if err != nil {
 			return err
 		}
-		configured = p.Rules(plugin, asker.Agent, session.Rules)
+		lists = p.lists(lineage, asker.Agent, plugin)
 		saved, err = loadApprovals(ctx, tx, asker.Location.Root, plugin)
 		return err
 	})
 	if err != nil {
 		return nil, nil, fmt.Errorf("read the permission rules: %w", err)
 	}
-	return configured, saved, nil
+	return lists, saved, nil
 }
 
 func (p *Permissions) load(ctx context.Context, id string) (permission Permission, err error) {

@@ -97,19 +97,21 @@ func (p *Permissions) allow(ctx context.Context, cause, root string) error {
 			return err
 		}
 		for _, other := range open {
-			session, err := LoadSession(ctx, tx, other.Session)
+			lineage, err := LoadLineage(ctx, tx, other.Session)
+			if errors.Is(err, ErrNotFound) {
+				continue // what limited it is gone, so nothing is allowed by itself
+			}
 			if err != nil {
 				return err
 			}
-			if session.Location.Root != root {
+			if lineage[0].Location.Root != root {
 				continue
 			}
 			saved, err := loadApprovals(ctx, tx, root, other.Ask.Plugin)
 			if err != nil {
 				return err
 			}
-			configured := p.Rules(other.Ask.Plugin, other.Agent, session.Rules)
-			if effect, _ := Decide(configured, saved, other.Ask.Action, other.Ask.Resources); effect == Allow {
+			if effect, _ := DecideAll(p.lists(lineage, other.Agent, other.Ask.Plugin), saved, other.Ask.Action, other.Ask.Resources); effect == Allow {
 				allowed = append(allowed, other)
 			}
 		}

@@ -20,8 +20,12 @@ import (
 func (r *taskRig) resume() {
 	r.T.Helper()
 	for _, id := range view(r, session.LoadRunning) {
-		if err := r.Runner.Recover(r.T.Context(), id); err != nil {
+		again, err := r.Runner.Recover(r.T.Context(), id)
+		if err != nil {
 			r.T.Fatal(err)
+		}
+		if again {
+			defer r.Coordinator.Wake(id, 0)
 		}
 	}
 	if err := r.tasks.Start(r.T.Context()); err != nil {
@@ -91,12 +95,12 @@ func diedAt(t *testing.T, parent string, background bool, events []store.Event, 
 		r.Await(parent, session.TaskEnded{}.EventType(), 1)
 	}
 	r.tasks.Close()
-	r.Coordinator.Close()
+	r.Coordinator.Close(0)
 
 	next := replayed(t, r.feed(), play) // a second death, right after
 	next.resume()
 	next.tasks.Close()
-	next.Coordinator.Close()
+	next.Coordinator.Close(0)
 	for _, r := range []*taskRig{r, next} {
 		given := payloads[session.TaskStarted](r, parent)
 		wanted := 0
@@ -225,7 +229,7 @@ func TestATaskOfALiveCallIsNotAbandoned(t *testing.T) {
 	parent := r.Create()
 	r.Prompt(parent, "go", session.Steer)
 	<-reached
-	other := session.NewTasks(r.Log, r.Encoder, r.Sessions, r.Coordinator, subagents{}, hclog.NewNullLogger()) // of another host
+	other := session.NewTasks(r.Log, r.Encoder, r.Sessions, r.Coordinator, r.Agents, hclog.NewNullLogger()) // of another host
 	defer other.Close()
 	if err := other.Start(t.Context()); err != nil {
 		t.Fatal(err)
@@ -245,14 +249,14 @@ func TestTwoFollowersDeliverOnce(t *testing.T) {
 	r.Prompt(parent, "go", session.Steer)
 	<-reached
 	r.Settled(parent, 1)
-	other := session.NewTasks(r.Log, r.Encoder, r.Sessions, r.Coordinator, subagents{}, hclog.NewNullLogger())
+	other := session.NewTasks(r.Log, r.Encoder, r.Sessions, r.Coordinator, r.Agents, hclog.NewNullLogger())
 	defer other.Close()
 	if err := other.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	close(open)
 	r.Settled(parent, 2)
-	r.Coordinator.Close()
+	r.Coordinator.Close(0)
 	other.Close()
 	r.tasks.Close()
 	if ended := payloads[session.TaskEnded](r, parent); len(ended) != 1 || len(r.delivered(parent)) != 1 {

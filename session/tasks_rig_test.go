@@ -9,8 +9,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/hashicorp/go-hclog"
-
 	"github.com/plinthhost/plinth/session"
 	"github.com/plinthhost/plinth/session/sessiontest"
 	"github.com/plinthhost/plinth/store"
@@ -26,28 +24,14 @@ type taskRig struct {
 	plays []session.ModelRequest
 }
 
-// subagents are the agents of the rig: helper has the session's model, expert its own.
-type subagents struct{}
-
-func (subagents) Subagent(name string) (*session.ModelRef, bool) {
-	switch name {
-	case "helper":
-		return nil, true
-	case "expert":
-		return &session.ModelRef{Provider: "scripted", Model: "expert-model"}, true
-	}
-	return nil, false
-}
-
-func (subagents) Subagents() []string { return []string{"expert", "helper"} }
-
 // newTaskRig opens a world on dir, "" for a new one.
 func newTaskRig(t *testing.T, dir string, play func(session.ModelRequest) sessiontest.Turn) *taskRig {
 	t.Helper()
 	r := &taskRig{World: sessiontest.New(t, sessiontest.Options{Dir: dir,
+		Agents: []session.Agent{{Name: "helper", Mode: session.AgentSubagent},
+			{Name: "expert", Mode: session.AgentSubagent, Model: &session.ModelRef{Provider: "scripted", Model: "expert-model"}}},
 		Rules: []session.Rule{{Action: "risky", Resource: "*", Effect: session.Ask}}}), play: play}
-	r.tasks = session.NewTasks(r.Log, r.Encoder, r.Sessions, r.Coordinator, subagents{}, hclog.NewNullLogger())
-	t.Cleanup(r.tasks.Close)
+	r.tasks = r.Tasks
 	r.Contribute("core/scripted", r.Kinds.Providers.Contribute("scripted", 0, r))
 	r.Contribute("core/tools", r.Kinds.Tools.Contribute("task", 0, sessiontest.Tool{Run: r.task,
 		Define: session.ToolDefinition{Name: "task", Input: json.RawMessage(`{"type":"object"}`)}}))

@@ -69,8 +69,8 @@ func TestATaskInTheForegroundAnswersTheCall(t *testing.T) {
 		t.Errorf("running %v, delivered %v", r.running(parent), r.delivered(parent))
 	}
 	// What the child spends counts for the parent.
-	spent := func(id string) session.Spent {
-		return view(r, func(ctx context.Context, tx store.Tx) (session.Spent, error) { return session.LoadSpent(ctx, tx, id) })
+	spent := func(id string) session.Totals {
+		return view(r, func(ctx context.Context, tx store.Tx) (session.Totals, error) { return session.LoadTotals(ctx, tx, id) })
 	}
 	if own, all := spent(child.ID), spent(parent); own.Turns != 1 || own.Usage.Input != 10 || all.Turns != 3 || all.Usage.Input != 20 {
 		t.Errorf("the child spent %+v, the parent %+v", own, all)
@@ -297,7 +297,7 @@ func TestAChildThatDoesNotComplete(t *testing.T) {
 	t.Run("with its prompt taken out", func(t *testing.T) {
 		r := newTaskRig(t, "", sayAlways("seen"))
 		parent := r.Create()
-		r.tasks = session.NewTasks(r.Log, r.Encoder, r.Sessions, asleep{}, subagents{}, hclog.NewNullLogger())
+		r.tasks = session.NewTasks(r.Log, r.Encoder, r.Sessions, asleep{}, r.Agents, hclog.NewNullLogger())
 		var group sync.WaitGroup
 		group.Go(func() {
 			_, err := r.run(parent, helperTask("look"))

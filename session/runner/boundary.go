@@ -22,6 +22,7 @@ const maxSeq = math.MaxInt64
 // waits for the next boundary.
 type window struct {
 	session session.Session
+	lineage []session.Session // and its ancestors
 	pending []session.Input
 	epoch   *session.Epoch // nil before the first
 	history []session.Message
@@ -50,9 +51,10 @@ func (d *drain) boundary(ctx context.Context, a *activity) (*turn, error) {
 
 func (d *drain) window(ctx context.Context) (w window, err error) {
 	err = d.Log.View(ctx, func(tx store.Tx) error {
-		if w.session, err = session.LoadSession(ctx, tx, d.session); err != nil {
+		if w.lineage, err = session.LoadLineage(ctx, tx, d.session); err != nil {
 			return err
 		}
+		w.session = w.lineage[0]
 		if w.pending, err = session.LoadPending(ctx, tx, d.session); err != nil {
 			return err
 		}

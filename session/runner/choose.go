@@ -15,7 +15,7 @@ import (
 // choose samples who and what the turn works with: agent, model, provider and tools
 // are its own, whatever is switched while it runs.
 func (t *turn) choose(ctx context.Context, w window, step int) error {
-	t.current = w.session
+	t.current, t.lineage = w.session, w.lineage
 	t.history = w.history
 	t.prompt = lastPrompt(w.history)
 	agent, known := t.Agents.Agent(w.session.Agent)
@@ -89,7 +89,7 @@ func (t *turn) hidden(entry toolEntry, definition session.ToolDefinition) bool {
 	if action == "" {
 		action = entry.Name
 	}
-	return session.Hidden(t.Permissions.Rules(asking(entry), t.agent.Name, t.current.Rules), action)
+	return t.Permissions.Hides(t.lineage, t.agent.Name, asking(entry), action)
 }
 
 // asking names the plugin on whose behalf an entry asks; builtins speak for the host.

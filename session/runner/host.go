@@ -116,6 +116,9 @@ func (h *callHost) RunTask(ctx context.Context, task session.Task) (session.Task
 	if h.turn.Tasks == nil {
 		return session.TaskResult{}, &session.ToolError{Kind: "unavailable", Message: "This host runs no child sessions"}
 	}
+	if err := h.Authorise(ctx, session.PermissionRequest{Action: "task", Resources: []string{task.Agent}, Save: session.Savable(task.Agent)}); err != nil {
+		return session.TaskResult{}, err
+	}
 	return h.turn.Tasks.Run(ctx, session.TaskCaller{Session: h.turn.session, Message: h.run.message, Call: h.run.call,
 		Agent: h.turn.agent.Name, Model: h.turn.current.Model, Location: h.turn.current.Location, Fence: h.turn.fence}, task)
 }

@@ -30,6 +30,11 @@ func (r *Runner) Recover(ctx context.Context, id string) (again bool, err error)
 			return false, err
 		}
 	}
+	if d.Tasks != nil {
+		if err := d.Tasks.Abandon(ctx, id); err != nil {
+			return false, fmt.Errorf("abandon the tasks of %s: %w", id, err)
+		}
+	}
 	return s.activity.Reason == session.SuspendedByShutdown || s.activity.Reason == session.SuspendedByCrash, nil
 }
 

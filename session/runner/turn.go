@@ -19,6 +19,7 @@ type turn struct {
 
 	// What was sampled at the boundary.
 	current     session.Session
+	lineage     []session.Session // current and its ancestors
 	agent       session.Agent
 	model       session.ModelInfo
 	provider    session.Provider

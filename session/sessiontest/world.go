@@ -39,6 +39,7 @@ type World struct {
 	Provider    *Provider
 	Agents      *session.Agents
 	Outputs     *Outputs
+	Tasks       *session.Tasks
 }
 
 // Options change what a World is made of.
@@ -79,11 +80,12 @@ func New(t testing.TB, options Options) *World {
 		options.Config = runner.DefaultConfig()
 		options.Config.Retries = 0
 	}
+	w.Coordinator = session.NewCoordinator(func(ctx context.Context, work *session.Work) error { return w.Runner.Drain(ctx, work) }, hclog.NewNullLogger())
+	w.Sessions = session.NewSessions(w.Log, w.Encoder, places{}, w.Coordinator, session.Defaults{Agent: "build", Model: model})
+	w.Tasks = session.NewTasks(w.Log, w.Encoder, w.Sessions, w.Coordinator, w.Agents, hclog.NewNullLogger())
 	w.Runner = runner.New(runner.Services{Log: w.Log, Encoder: w.Encoder, Kinds: w.Kinds, Registries: w.Registries,
 		Permissions: w.Permissions, Agents: w.Agents, Models: options.Models, Schemas: &schema.Cache{}, Live: w.Live, Outputs: w.Outputs,
-		Snapshots: options.Snapshots, Todos: session.NewTodoLists(w.Log, w.Encoder), Logger: hclog.NewNullLogger()}, options.Config)
-	w.Coordinator = session.NewCoordinator(w.Runner.Drain, hclog.NewNullLogger())
-	w.Sessions = session.NewSessions(w.Log, w.Encoder, places{}, w.Coordinator, session.Defaults{Agent: "build", Model: model})
+		Snapshots: options.Snapshots, Tasks: w.Tasks, Todos: session.NewTodoLists(w.Log, w.Encoder), Logger: hclog.NewNullLogger()}, options.Config)
 	w.Contribute("core/scripted", w.Kinds.Providers.Contribute("scripted", 0, w.Provider))
 	t.Cleanup(w.Close)
 	return w
@@ -118,6 +120,7 @@ func OpenStore(t testing.TB, dir string) *sqlite.Store {
 // Close stops the drains and closes the store.
 func (w *World) Close() {
 	w.Coordinator.Close(0)
+	w.Tasks.Close()
 	if err := w.Log.Close(); err != nil {
 		w.T.Error(err)
 	}
