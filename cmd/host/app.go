@@ -117,12 +117,13 @@ func (a *app) startRunner(ctx context.Context, encoder session.Encoder) error {
 	settings.MaxTurns, settings.MaxParallelTools = a.config.Runner.MaxTurns, a.config.Runner.MaxParallelTools
 	work := runner.New(runner.Services{Log: a.store, Encoder: encoder, Kinds: a.kinds, Registries: a.registries,
 		Permissions: a.permissions, Live: live, Logger: a.logger.Named("runner")}, settings)
-	a.coordinator = session.NewCoordinator(work.Drain, a.logger.Named("session"))
+	a.coordinator = session.NewCoordinator(a.drain(work), a.logger.Named("session"))
 	a.closers = append(a.closers, func() error { a.coordinator.Close(); return nil })
 	if err := a.recover(ctx, work); err != nil {
 		return err
 	}
-	sessions := session.NewSessions(a.store, encoder, places{}, a.coordinator, session.Defaults{Agent: a.config.Agent, Model: a.config.Model})
+	sessions := session.NewSessions(a.store, encoder, places{}, a.coordinator, session.SessionOptions{
+		Defaults: session.Defaults{Agent: a.config.Agent, Model: a.config.Model}})
 	a.backend = &backend{log: a.store, sessions: sessions, permissions: a.permissions, coordinator: a.coordinator, live: live,
 		plugins: a.plugins, keys: newKeys(a.store.KV(), time.Now), directory: a.directory}
 	tokens := server.NewTokenStore(a.store.KV(), time.Now)
@@ -131,8 +132,8 @@ func (a *app) startRunner(ctx context.Context, encoder session.Encoder) error {
 		Listen: a.listen, Socket: socketPath(a.config.Data), AllowedHosts: a.config.AllowedHosts, AllowedOrigins: a.config.AllowedOrigins,
 		Version: version, Logger: a.logger.Named("server"),
 	}, server.Backend{
-		Sessions: sessionService{a.backend}, Prompts: promptService{a.backend}, Control: controlService{a.backend},
-		Permissions: permissionService{a.backend}, Plugins: pluginService{a.backend},
+		Sessions: sessionService{a.backend}, Prompts: promptService{a.backend}, Waiting: waitingService{a.backend}, Control: controlService{a.backend},
+		Reports: reportService{a.backend}, Permissions: permissionService{a.backend}, Plugins: pluginService{a.backend},
 		Events: eventService{a.backend}, Deltas: deltaService{a.backend}, Access: tokens, Tokens: tokens,
 		Ready: func(context.Context) error { return nil },
 	})
@@ -141,6 +142,21 @@ func (a *app) startRunner(ctx context.Context, encoder session.Encoder) error {
 	}
 	a.closers = append(a.closers, a.server.Close)
 	return a.server.Start(ctx)
+}
+
+// drain forces the drain that serves a resume.
+func (a *app) drain(work *runner.Runner) session.Drain {
+	return func(ctx context.Context, id string, force bool) error {
+		var current session.Session
+		err := a.store.View(ctx, func(tx store.Tx) (err error) {
+			current, err = session.LoadSession(ctx, tx, id)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		return work.Drain(ctx, id, force || current.Resume >= 0)
+	}
 }
 
 // recover settles what a host that died left open, then wakes the sessions whose

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+
 	"github.com/plinthhost/plinth/client/protocol"
 	"github.com/plinthhost/plinth/host/server"
 	"github.com/plinthhost/plinth/session"
@@ -15,6 +17,8 @@ type keyed struct {
 	run func(r *rig, caller server.Caller, id string, other bool) (receipt any, err error)
 	// effects counts what the command did.
 	effects func(r *rig, id string) int
+	// single: once it was done there is nothing left for others to do.
+	single bool
 }
 
 func keyedCommands() []keyed {
@@ -33,7 +37,7 @@ func keyedCommands() []keyed {
 					r.t.Fatal(err)
 				}
 				return len(list.Sessions)
-			},
+			}, false,
 		},
 		{
 			"prompt", (*rig).session,
@@ -42,7 +46,7 @@ func keyedCommands() []keyed {
 				hold := false
 				return promptService{r.backend}.Admit(r.within(), caller, id, protocol.Prompt{PromptBody: body, Resume: &hold})
 			},
-			func(r *rig, id string) int { return r.count(id, is[session.PromptAdmitted]) },
+			func(r *rig, id string) int { return r.count(id, is[session.PromptAdmitted]) }, false,
 		},
 		{
 			"interrupt", (*rig).session,
@@ -52,7 +56,7 @@ func keyedCommands() []keyed {
 				}
 				return controlService{r.backend}.Interrupt(r.within(), caller, id)
 			},
-			func(r *rig, id string) int { return r.count(id, is[session.InterruptRequested]) },
+			func(r *rig, id string) int { return r.count(id, is[session.InterruptRequested]) }, false,
 		},
 		{
 			"resume",
@@ -78,7 +82,7 @@ func keyedCommands() []keyed {
 					started, ok := payload.(session.ActivityStarted)
 					return ok && started.Opener == session.OpenedByResume
 				})
-			},
+			}, false,
 		},
 		{
 			"reply", func(r *rig) string { return r.asked(r.session()) },
@@ -88,9 +92,66 @@ func keyedCommands() []keyed {
 			},
 			func(r *rig, id string) int {
 				return r.count(r.sessionOf(id), is[session.PermissionReplied])
+			}, true,
+		},
+		{
+			"change", (*rig).session,
+			func(r *rig, caller server.Caller, id string, other bool) (any, error) {
+				agent := map[bool]string{false: "plan", true: "other"}[other]
+				return controlService{r.backend}.Change(r.within(), caller, id, protocol.ChangeSession{Agent: agent})
 			},
+			func(r *rig, id string) int { return r.count(id, is[session.AgentSwitched]) }, true,
+		},
+		{
+			"move", (*rig).session,
+			func(r *rig, caller server.Caller, id string, other bool) (any, error) {
+				directory := map[bool]string{false: os.TempDir(), true: "/"}[other]
+				return controlService{r.backend}.Move(r.within(), caller, id, protocol.MoveSession{Location: protocol.Location{Directory: directory}})
+			},
+			func(r *rig, id string) int { return r.count(id, is[session.Moved]) }, true,
+		},
+		{
+			"cancel", (*rig).held,
+			func(r *rig, caller server.Caller, id string, other bool) (any, error) {
+				in := r.sessionOfPrompt(id)
+				if other {
+					id = r.held()
+				}
+				return waitingService{r.backend}.Cancel(r.within(), caller, in, id)
+			},
+			func(r *rig, id string) int { return r.count(r.sessionOfPrompt(id), is[session.PromptCancelled]) }, true,
+		},
+		{
+			"revise", (*rig).held,
+			func(r *rig, caller server.Caller, id string, other bool) (any, error) {
+				text := map[bool]string{false: "count 2", true: "count 3"}[other]
+				return waitingService{r.backend}.Change(r.within(), caller, r.sessionOfPrompt(id), id,
+					protocol.ChangePrompt{Prompt: &protocol.PromptBody{Text: text}, Delivery: protocol.Queue})
+			},
+			func(r *rig, id string) int { return r.count(r.sessionOfPrompt(id), is[session.PromptEdited]) }, true,
 		},
 	}
+}
+
+// held answers a prompt that waits in a session of its own.
+func (r *rig) held() string {
+	r.t.Helper()
+	hold := false
+	receipt, err := promptService{r.backend}.Admit(r.within(), server.Caller{Actor: "test"}, r.session(),
+		protocol.Prompt{PromptBody: protocol.PromptBody{Text: "count 1"}, Resume: &hold})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return receipt.ID
+}
+
+func (r *rig) sessionOfPrompt(id string) string {
+	r.t.Helper()
+	input, err := r.backend.sessions.Input(r.within(), id)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return input.Session
 }
 
 // asked makes the session ask a permission and answers the request's id.

@@ -194,7 +194,7 @@ func TestOpenAPI(t *testing.T) {
 			}
 		}
 	}
-	if operations != 17 {
+	if operations != 23 {
 		t.Errorf("%d operations are described: %v", operations, spec.Paths)
 	}
 	if spec.Components.Schemas["ErrorModel"] != nil || spec.Components.Schemas["Problem"] == nil {

@@ -13,7 +13,9 @@ import (
 type Backend struct {
 	Sessions    Sessions
 	Prompts     Prompts
+	Waiting     Waiting
 	Control     Control
+	Reports     Reports
 	Permissions Permissions
 	Plugins     Plugins
 	Events      Events
@@ -35,6 +37,8 @@ type Caller struct {
 	Key string
 	// Trace is the W3C traceparent of the request, or empty.
 	Trace string
+	// Approves: it may answer permissions, and so set rules that answer them.
+	Approves bool
 }
 
 // Sessions creates and reads sessions. An unknown id is not_found, a deleted one
@@ -60,11 +64,29 @@ type Prompts interface {
 	Inbox(ctx context.Context, session string) (protocol.Inbox, error)
 }
 
-// Control starts and stops the work of a session.
+// Waiting changes prompts that wait. One that the session has taken, or that was
+// cancelled, is a conflict; one of another session is not_found.
+type Waiting interface {
+	Cancel(ctx context.Context, caller Caller, session, id string) (protocol.Receipt, error)
+	// Change does all of the change, or nothing.
+	Change(ctx context.Context, caller Caller, session, id string, change protocol.ChangePrompt) (protocol.Receipt, error)
+}
+
+// Control starts and stops the work of a session, and says with what it goes on.
 type Control interface {
 	// Interrupt answers when the work has stopped and was cleaned up.
 	Interrupt(ctx context.Context, caller Caller, session string) (protocol.CommandReceipt, error)
 	Resume(ctx context.Context, caller Caller, session string) (protocol.CommandReceipt, error)
+	// Change does all of the change, or nothing.
+	Change(ctx context.Context, caller Caller, session string, change protocol.ChangeSession) (protocol.Session, error)
+	Move(ctx context.Context, caller Caller, session string, move protocol.MoveSession) (protocol.Session, error)
+}
+
+// Reports tell what a session led to.
+type Reports interface {
+	// Children answers the sessions that its calls made, oldest first.
+	Children(ctx context.Context, session string) (protocol.SessionList, error)
+	Usage(ctx context.Context, session string) (protocol.SessionUsage, error)
 }
 
 // Permissions are the questions that wait for a person.

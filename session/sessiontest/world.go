@@ -39,6 +39,8 @@ type World struct {
 type Options struct {
 	Dir   string // a temporary folder when empty
 	Rules []session.Rule
+	// Sessions without its defaults.
+	Sessions session.SessionOptions
 	// Config of the runner; runner.DefaultConfig when zero.
 	Config runner.Config
 }
@@ -62,11 +64,21 @@ func New(t testing.TB, options Options) *World {
 	}
 	w.Runner = runner.New(runner.Services{Log: w.Log, Encoder: w.Encoder, Kinds: w.Kinds, Registries: w.Registries,
 		Permissions: w.Permissions, Live: w.Live, Logger: hclog.NewNullLogger()}, options.Config)
-	w.Coordinator = session.NewCoordinator(w.Runner.Drain, hclog.NewNullLogger())
-	w.Sessions = session.NewSessions(w.Log, w.Encoder, places{}, w.Coordinator, session.Defaults{Agent: "build", Model: model})
+	w.Coordinator = session.NewCoordinator(w.drain, hclog.NewNullLogger())
+	options.Sessions.Defaults = session.Defaults{Agent: "build", Model: model}
+	w.Sessions = session.NewSessions(w.Log, w.Encoder, places{}, w.Coordinator, options.Sessions)
 	w.Contribute("core/scripted", w.Kinds.Providers.Contribute("scripted", 0, w.Provider))
 	t.Cleanup(w.Close)
 	return w
+}
+
+// drain forces the drain that serves a resume.
+func (w *World) drain(ctx context.Context, id string, force bool) error {
+	current, err := w.Sessions.Get(ctx, id)
+	if err != nil {
+		return err
+	}
+	return w.Runner.Drain(ctx, id, force || current.Resume >= 0)
 }
 
 // OpenStore opens a store with the kernel's tables.

@@ -61,7 +61,7 @@ func New() *Memory {
 // Backend answers the backend the server takes.
 func (m *Memory) Backend() server.Backend {
 	return server.Backend{
-		Sessions: sessions{m}, Prompts: prompts{m}, Control: control{m}, Permissions: permissions{m},
+		Sessions: sessions{m}, Prompts: prompts{m}, Waiting: waiting{m}, Control: control{m}, Reports: reports{m}, Permissions: permissions{m},
 		Plugins: plugins{m}, Events: events{m}, Deltas: deltas{m}, Access: m.TokenStore, Tokens: m.TokenStore, Ready: m.ready,
 	}
 }
