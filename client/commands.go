@@ -46,6 +46,9 @@ func (c *Client) Messages(ctx context.Context, session string, list protocol.Lis
 	if list.After != nil {
 		query.Set("after", strconv.FormatInt(*list.After, 10))
 	}
+	if list.Timeline {
+		query.Set("timeline", "true")
+	}
 	err = c.do(ctx, request{method: http.MethodGet, path: sessionPath(session, "/messages"), query: query}, &page)
 	return page, err
 }

@@ -27,6 +27,8 @@ type Transcript struct {
 	// marks one that has closed.
 	streaming map[streamKey]*string
 	early     []PartUpdate // of a message that is not here yet
+	// retries are of the turn that has no message yet.
+	retries []protocol.Retry
 }
 
 type streamKey struct {
@@ -41,7 +43,11 @@ func (t *Transcript) Event(event protocol.Event) error {
 		return nil
 	}
 	var data transcriptData
-	if transcriptTypes(event.Type) {
+	if event.Type == "session.task.started" {
+		if err := t.taskStarted(event); err != nil {
+			return fmt.Errorf("read %s at sequence %d: %w", event.Type, event.Seq, err)
+		}
+	} else if transcriptTypes(event.Type) {
 		if err := json.Unmarshal(event.Data, &data); err != nil {
 			return fmt.Errorf("read %s at sequence %d: %w", event.Type, event.Seq, err)
 		}
@@ -69,8 +75,25 @@ type transcriptData struct {
 	Content    []protocol.Content   `json:"content"`
 	Structured protocol.Raw         `json:"structured"`
 	Error      *transcriptError     `json:"error"`
-	Request    string               `json:"request"`
-	Ask        struct {
+	Cost       *int64               `json:"cost"` // nano-dollars
+	Files      []protocol.FileDiff  `json:"files"`
+	Hosted     bool                 `json:"hosted"`
+	Outputs    []string             `json:"outputs"`
+	Diagnostic string               `json:"diagnostic"`
+	Attempt    int                  `json:"attempt"`
+	At         int64                `json:"at"` // milliseconds since 1970 UTC
+
+	Synthetic   bool   `json:"synthetic"`
+	Description string `json:"description"`
+	Ignored     bool   `json:"ignored"`
+	Command     string `json:"command"`
+	Output      string `json:"output"`
+	Exit        *int   `json:"exit"`
+	Reason      string `json:"reason"`
+	Summary     string `json:"summary"`
+
+	Request string `json:"request"`
+	Ask     struct {
 		Action    string   `json:"action"`
 		Resources []string `json:"resources"`
 		Save      []string `json:"save"`
@@ -87,6 +110,9 @@ type transcriptError struct {
 
 func transcriptTypes(eventType string) bool {
 	switch eventType {
+	case "session.synthetic", "session.agent.switched", "session.model.switched", "session.shell.started", "session.shell.ended",
+		"session.compaction.ended", "session.turn.started", "session.retry.scheduled", "session.tool.input.ended":
+		return true
 	case "session.prompt.promoted", "session.context.updated", "session.activity.started", "session.activity.ended",
 		"session.step.started", "session.text.ended", "session.reasoning.ended", "session.tool.called",
 		"session.tool.success", "session.tool.failed", "session.step.ended", "session.step.failed",
@@ -101,14 +127,20 @@ func transcriptTypes(eventType string) bool {
 func (t *Transcript) apply(event protocol.Event, data *transcriptData) {
 	switch event.Type {
 	case "session.prompt.promoted":
-		t.add(protocol.Message{ID: data.Message, Type: protocol.MessageUser, Seq: event.Seq, Created: time.UnixMilli(data.Created).UTC(), Prompt: data.Prompt})
+		kind := protocol.MessageUser
+		if data.Synthetic {
+			kind = protocol.MessageSynthetic
+		}
+		t.add(protocol.Message{ID: data.Message, Type: kind, Seq: event.Seq, Created: time.UnixMilli(data.Created).UTC(), Prompt: data.Prompt})
 	case "session.context.updated":
 		t.add(protocol.Message{ID: data.Message, Type: protocol.MessageSystem, Seq: event.Seq, Created: event.Time, Text: data.Text})
 	case "session.step.started":
-		t.add(protocol.Message{ID: data.Message, Type: protocol.MessageAssistant, Seq: event.Seq, Created: event.Time, Agent: data.Agent, Model: data.Model})
+		t.add(protocol.Message{ID: data.Message, Type: protocol.MessageAssistant, Seq: event.Seq, Created: event.Time, Agent: data.Agent, Model: data.Model, Retries: t.retries})
+		t.retries = nil
 	case "session.activity.started", "session.activity.ended":
 		t.Running = event.Type == "session.activity.started"
 		t.early = nil // what streams belongs to the activity it streams in
+		t.retries = nil
 	case "session.text.ended":
 		t.closePart(data.Message, data.Part, protocol.KindText, data.Text)
 	case "session.reasoning.ended":
@@ -133,6 +165,8 @@ func (t *Transcript) apply(event protocol.Event, data *transcriptData) {
 		})
 	case "session.question.answered", "session.question.dismissed":
 		t.Questions = slices.DeleteFunc(t.Questions, func(q protocol.Question) bool { return q.ID == data.Request })
+	default:
+		t.applyOther(event, data)
 	}
 }
 
@@ -165,7 +199,7 @@ func (t *Transcript) toolCalled(event protocol.Event, data *transcriptData) {
 	started := event.Time
 	part := t.part(message, data.Call, protocol.PartTool)
 	part.Text = ""
-	part.Tool = &protocol.ToolCall{Name: data.Name, State: protocol.ToolRunning, Input: data.Input, Started: &started}
+	part.Tool = &protocol.ToolCall{Name: data.Name, State: protocol.ToolRunning, Input: data.Input, Hosted: data.Hosted, Started: &started}
 }
 
 func (t *Transcript) toolSettled(event protocol.Event, data *transcriptData) {
@@ -182,6 +216,7 @@ func (t *Transcript) toolSettled(event protocol.Event, data *transcriptData) {
 	tool, settled := part.Tool, event.Time
 	tool.State, tool.Settled = protocol.ToolCompleted, &settled
 	tool.Title, tool.Content, tool.Structured = data.Title, data.Content, data.Structured
+	tool.Outputs, tool.Diagnostic = data.Outputs, data.Diagnostic
 	if data.Error != nil {
 		tool.State, tool.Error = protocol.ToolFailed, &protocol.ToolError{Kind: data.Error.Kind, Message: data.Error.Message}
 	}
@@ -196,6 +231,7 @@ func (t *Transcript) stepEnded(event protocol.Event, data *transcriptData) {
 	}
 	completed := event.Time
 	message.Completed, message.Finish, message.Usage = &completed, data.Finish, data.Usage
+	message.CostNano, message.Files = data.Cost, data.Files
 	if data.Error != nil {
 		failure := data.Error.Failure
 		message.Error = &failure

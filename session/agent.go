@@ -105,7 +105,7 @@ func NewAgents(list []Agent, defaultName string) (*Agents, error) {
 			return nil, fmt.Errorf("agent %q: %w: there are two of the name", agent.Name, ErrInvalid)
 		}
 	}
-	if err := a.Choose(defaultName); err != nil {
+	if err := a.Choose("agent", defaultName); err != nil {
 		return nil, fmt.Errorf("default agent: %w", err)
 	}
 	return a, nil
@@ -145,8 +145,8 @@ func (a *Agents) Subagents() []string {
 }
 
 // Choose answers nil when a person may choose the agent for a session, else an
-// ErrInvalid that names those that can be chosen.
-func (a *Agents) Choose(name string) error {
+// ErrInvalid that names the field and those that can be chosen.
+func (a *Agents) Choose(field, name string) error {
 	agent, ok := a.Agent(name)
 	if ok && agent.Selectable() {
 		return nil
@@ -161,7 +161,7 @@ func (a *Agents) Choose(name string) error {
 	if ok {
 		why = "which has the mode " + string(agent.Mode)
 	}
-	return fmt.Errorf("%w: agent is %q, %s; choose one of %s", ErrInvalid, clip(name), why, strings.Join(names, ", "))
+	return fmt.Errorf("%w: %s is %q, %s; choose one of %s", ErrInvalid, field, clip(name), why, strings.Join(names, ", "))
 }
 
 func (a Agent) check() error {

@@ -185,7 +185,7 @@ func TestAgents(t *testing.T) {
 		t.Error("z is not found")
 	}
 	for name, choice := range map[string]bool{"z": true, "a": false, "b": false, "": false} {
-		if err := agents.Choose(name); (err == nil) != choice {
+		if err := agents.Choose("agent", name); (err == nil) != choice {
 			t.Errorf("Choose(%q): %v", name, err)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/plinthhost/plinth/store"
 )
 
-func (d *desk) approvals(root string) []session.Approval {
+func (d *office) approvals(root string) []session.Approval {
 	d.T.Helper()
 	all, err := d.Approvals(d.T.Context(), root)
 	if err != nil {
@@ -22,7 +22,7 @@ func TestApprovals(t *testing.T) {
 	t.Parallel()
 	t.Run("J268 always with nothing to save is once", func(t *testing.T) {
 		// The reference's callers say what is saved; here the host computes it.
-		d := newDesk(t, nil, askBash())
+		d := newOffice(t, nil, askBash())
 		id := d.make("/p", "")
 		for n, want := range []session.Reply{session.ReplyAlways, session.ReplyOnce} {
 			done := d.authorise(t.Context(), d.asker(id), session.PermissionRequest{Action: "bash", Resources: []string{"ls *"}, Save: session.Savable("ls *")})
@@ -36,7 +36,7 @@ func TestApprovals(t *testing.T) {
 		}
 	})
 	t.Run("always is kept for the project, before the reply, and never beats a deny", func(t *testing.T) {
-		d := newDesk(t, []session.Agent{{Name: "careful", Mode: session.AgentAll, Rules: []session.Rule{{Action: "bash", Resource: "*", Effect: session.Deny}}}}, askBash())
+		d := newOffice(t, []session.Agent{{Name: "careful", Mode: session.AgentAll, Rules: []session.Rule{{Action: "bash", Resource: "*", Effect: session.Deny}}}}, askBash())
 		id, same, other := d.make("/p", ""), d.make("/p", ""), d.make("/q", "")
 		done := d.authorise(t.Context(), d.asker(id), bash("ls"))
 		request := d.asked(id, 1)[0].Request
@@ -69,7 +69,7 @@ func TestApprovals(t *testing.T) {
 		}
 	})
 	t.Run("always allows what waits and is allowed by it now", func(t *testing.T) {
-		d := newDesk(t, []session.Agent{{Name: "careful", Mode: session.AgentAll, Rules: []session.Rule{{Action: "bash", Resource: "*", Effect: session.Deny}}}}, askBash())
+		d := newOffice(t, []session.Agent{{Name: "careful", Mode: session.AgentAll, Rules: []session.Rule{{Action: "bash", Resource: "*", Effect: session.Deny}}}}, askBash())
 		id, same, other := d.make("/p", ""), d.make("/p", ""), d.make("/q", "")
 		first := d.authorise(t.Context(), d.asker(id), bash("ls"))
 		request := d.asked(id, 1)[0].Request
@@ -111,7 +111,7 @@ func TestApprovals(t *testing.T) {
 		}
 	})
 	t.Run("J272 listed by project, a duplicate adds nothing, removed by id", func(t *testing.T) {
-		d := newDesk(t, nil, askBash())
+		d := newOffice(t, nil, askBash())
 		one, two := d.make("/p", ""), d.make("/q", "")
 		for n, c := range []struct{ session, resource string }{{one, "ls"}, {two, "ls"}, {one, "cp"}} {
 			d.append(c.session, session.PermissionAsked{Request: "per_" + string(rune('a'+n)), Agent: "build", Ask: bash(c.resource)})

@@ -18,8 +18,8 @@ import (
 	"github.com/plinthhost/plinth/store"
 )
 
-// desk is a kernel whose permissions are asked directly, without a runner.
-type desk struct {
+// office is a kernel whose permissions are asked directly, without a runner.
+type office struct {
 	*sessiontest.World
 	*session.Permissions
 
@@ -27,34 +27,34 @@ type desk struct {
 	wakes []string // "session seq"
 }
 
-func newDesk(t *testing.T, agents []session.Agent, rules ...session.Rule) *desk {
+func newOffice(t *testing.T, agents []session.Agent, rules ...session.Rule) *office {
 	t.Helper()
-	d := &desk{World: sessiontest.New(t, sessiontest.Options{Agents: agents})}
+	d := &office{World: sessiontest.New(t, sessiontest.Options{Agents: agents})}
 	d.Permissions = session.NewPermissions(d.Log, d.Encoder, rules, d.Agents, d.wake, hclog.NewNullLogger())
 	return d
 }
 
-func (d *desk) wake(id string, seq int64) {
+func (d *office) wake(id string, seq int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.wakes = append(d.wakes, fmt.Sprint(id, " ", seq))
 }
 
-func (d *desk) woken() []string {
+func (d *office) woken() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Clone(d.wakes)
 }
 
 // make makes a session in the project, under a parent unless that is empty.
-func (d *desk) make(root, parent string, rules ...session.Rule) string {
+func (d *office) make(root, parent string, rules ...session.Rule) string {
 	d.T.Helper()
 	id := d.Encoder.IDs.New(session.PrefixSession)
 	d.append(id, session.Created{Location: session.Location{Directory: root, Root: root}, Agent: "build", Parent: parent, Rules: rules})
 	return id
 }
 
-func (d *desk) append(aggregate string, payloads ...session.Payload) []store.Event {
+func (d *office) append(aggregate string, payloads ...session.Payload) []store.Event {
 	d.T.Helper()
 	events, err := d.Encoder.Encode(session.System(), payloads...)
 	if err != nil {
@@ -66,7 +66,7 @@ func (d *desk) append(aggregate string, payloads ...session.Payload) []store.Eve
 	return events
 }
 
-func (d *desk) asker(id string) session.Asker {
+func (d *office) asker(id string) session.Asker {
 	d.T.Helper()
 	fence, err := d.Log.Acquire(d.T.Context(), id)
 	if err != nil {
@@ -83,7 +83,7 @@ func (d *desk) asker(id string) session.Asker {
 }
 
 // authorise asks in the background; the channel has the outcome.
-func (d *desk) authorise(ctx context.Context, asker session.Asker, request session.PermissionRequest) <-chan error {
+func (d *office) authorise(ctx context.Context, asker session.Asker, request session.PermissionRequest) <-chan error {
 	done := make(chan error, 1)
 	go func() { done <- d.Authorise(ctx, asker, request) }()
 	return done
@@ -91,7 +91,7 @@ func (d *desk) authorise(ctx context.Context, asker session.Asker, request sessi
 
 // asked waits for the n-th open permission request of a session and answers all of
 // them; n 0 answers what is open.
-func (d *desk) asked(id string, n int) []session.Permission {
+func (d *office) asked(id string, n int) []session.Permission {
 	d.T.Helper()
 	if n > 0 {
 		d.Await(id, session.PermissionAsked{}.EventType(), n)
@@ -103,7 +103,7 @@ func (d *desk) asked(id string, n int) []session.Permission {
 	return open
 }
 
-func (d *desk) reply(id string, reply session.Reply, feedback string) {
+func (d *office) reply(id string, reply session.Reply, feedback string) {
 	d.T.Helper()
 	if _, err := d.Reply(d.T.Context(), session.Origin{Actor: "local:0"}, id, reply, feedback); err != nil {
 		d.T.Fatal(err)
@@ -111,7 +111,7 @@ func (d *desk) reply(id string, reply session.Reply, feedback string) {
 }
 
 // events shows the session's events of the types, each as its JSON.
-func (d *desk) events(id string, of ...session.Payload) []string {
+func (d *office) events(id string, of ...session.Payload) []string {
 	d.T.Helper()
 	page, err := d.Log.Read(d.T.Context(), id, -1, 1000)
 	if err != nil {
@@ -191,7 +191,7 @@ func TestPermissions(t *testing.T) {
 		}
 	})
 	t.Run("J263 an unknown agent may do nothing, and a missing session is not found", func(t *testing.T) {
-		d := newDesk(t, nil, session.Rule{Action: "*", Resource: "*", Effect: session.Allow})
+		d := newOffice(t, nil, session.Rule{Action: "*", Resource: "*", Effect: session.Allow})
 		asker := d.asker(d.make("/p", ""))
 		asker.Agent = "nobody"
 		if denied := refusal(t, d.Authorise(t.Context(), asker, bash("ls"))); denied.Declined || denied.Resource != "ls" {
@@ -215,7 +215,7 @@ func TestPermissions(t *testing.T) {
 		on := func(effect session.Effect) session.Rule {
 			return session.Rule{Action: "read", Resource: ".env", Effect: effect}
 		}
-		d := newDesk(t, []session.Agent{{Name: "build", Mode: session.AgentAll, Rules: []session.Rule{on(session.Allow)}}, {Name: "plain", Mode: session.AgentAll}}, on(session.Deny))
+		d := newOffice(t, []session.Agent{{Name: "build", Mode: session.AgentAll, Rules: []session.Rule{on(session.Allow)}}, {Name: "plain", Mode: session.AgentAll}}, on(session.Deny))
 		effect := func(agent string, own ...session.Rule) session.Effect {
 			asker := d.asker(d.make("/p", "", own...))
 			asker.Agent = agent
@@ -232,7 +232,7 @@ func TestPermissions(t *testing.T) {
 		}
 	})
 	t.Run("J265 allowed and denied queue nothing, asked queues once", func(t *testing.T) {
-		d := newDesk(t, nil, askBash(), session.Rule{Action: "bash", Resource: "rm *", Effect: session.Deny})
+		d := newOffice(t, nil, askBash(), session.Rule{Action: "bash", Resource: "rm *", Effect: session.Deny})
 		id := d.make("/p", "")
 		if err := d.Authorise(t.Context(), d.asker(id), session.PermissionRequest{Action: "read", Resources: []string{"a"}}); err != nil {
 			t.Error(err)
@@ -255,7 +255,7 @@ func TestPermissions(t *testing.T) {
 		}
 	})
 	t.Run("J266 once saves nothing", func(t *testing.T) {
-		d := newDesk(t, nil, askBash())
+		d := newOffice(t, nil, askBash())
 		id := d.make("/p", "")
 		done := d.authorise(t.Context(), d.asker(id), bash("ls"))
 		request := d.asked(id, 1)[0]
@@ -272,7 +272,7 @@ func TestPermissions(t *testing.T) {
 	})
 	t.Run("J269 reject closes all else of the session, and no other", func(t *testing.T) {
 		for _, feedback := range []string{"", "use another"} {
-			d := newDesk(t, nil, askBash())
+			d := newOffice(t, nil, askBash())
 			id, other := d.make("/p", ""), d.make("/p", "")
 			first := d.authorise(t.Context(), d.asker(id), bash("a"))
 			request := d.asked(id, 1)[0]
@@ -305,7 +305,7 @@ func TestPermissions(t *testing.T) {
 		}
 	})
 	t.Run("replies that do not fit", func(t *testing.T) {
-		d := newDesk(t, nil, askBash())
+		d := newOffice(t, nil, askBash())
 		id := d.make("/p", "")
 		d.append(id, session.PermissionAsked{Request: "per_1", Agent: "build", Ask: bash("ls")})
 		var texts []string
@@ -369,7 +369,7 @@ func TestWaitsThatEnd(t *testing.T) {
 		{"J274 a shutdown leaves open what can be run again; the reference rejects", true, session.ErrShutdown, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			d := newDesk(t, nil, askBash())
+			d := newOffice(t, nil, askBash())
 			id := d.make("/p", "")
 			ctx, stop := context.WithCancelCause(t.Context())
 			request := bash("ls")
@@ -386,7 +386,7 @@ func TestWaitsThatEnd(t *testing.T) {
 		})
 	}
 	t.Run("the reply that came first stands", func(t *testing.T) {
-		d := newDesk(t, nil, askBash())
+		d := newOffice(t, nil, askBash())
 		id := d.make("/p", "")
 		for n := range 20 {
 			ctx, stop := context.WithCancelCause(t.Context())
@@ -409,7 +409,7 @@ func TestWaitsThatEnd(t *testing.T) {
 
 func TestManyReplies(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil, askBash())
+	d := newOffice(t, nil, askBash())
 	id := d.make("/p", "")
 	var waits []<-chan error
 	for n := range 12 {

@@ -142,3 +142,29 @@ func dollars(nano int64) string {
 	places := strings.TrimRight(fmt.Sprintf("%09d", nano%1e9), "0")
 	return fmt.Sprintf("$%d.%s", nano/1e9, places+strings.Repeat("0", max(0, 2-len(places))))
 }
+
+// maxBudgets bounds a session's own budgets.
+const maxBudgets = 16
+
+func checkBudgets(budgets []Budget) error {
+	if len(budgets) > maxBudgets {
+		return fmt.Errorf("%w: budgets has %d entries, the limit is %d", ErrInvalid, len(budgets), maxBudgets)
+	}
+	for i, b := range budgets {
+		var reason string
+		switch {
+		case b.Tokens < 0 || b.CostNano < 0 || b.Turns < 0:
+			reason = "has a limit below 0"
+		case b.Tokens == 0 && b.CostNano == 0 && b.Turns == 0:
+			reason = "limits nothing; set tokens, cost_nano or turns"
+		case b.Per != PerSession && b.Per != PerDay:
+			reason = fmt.Sprintf("is per %q; it must be session or day", clip(string(b.Per)))
+		case b.Action != BudgetStop && b.Action != BudgetAsk:
+			reason = fmt.Sprintf("has the action %q; it must be stop or ask", clip(string(b.Action)))
+		default:
+			continue
+		}
+		return fmt.Errorf("%w: budgets[%d] %s", ErrInvalid, i, reason)
+	}
+	return nil
+}

@@ -23,13 +23,19 @@ var (
 	ErrShutdown = errors.New("the host is shutting down")
 )
 
-// ConflictError is an id that stands for something else already.
+// ConflictError is an id that stands for something else already, or for something
+// that cannot be changed any more.
 type ConflictError struct {
 	ID     string // of a message or a session
-	Reason string
+	Reason string // what it stands for; with Fix, what became of it
+	// Fix is what to do; empty when a new id does.
+	Fix string
 }
 
 func (e *ConflictError) Error() string {
+	if e.Fix != "" {
+		return fmt.Sprintf("%s %s; %s", e.ID, e.Reason, e.Fix)
+	}
 	return fmt.Sprintf("the id %s stands for %s already; use a new id, or repeat the first request exactly", e.ID, e.Reason)
 }
 

@@ -84,6 +84,23 @@ func CheckID(prefix, id string) error {
 	return nil
 }
 
+// maxName bounds the name of an agent, a reference, a variant or a tool, in bytes.
+const maxName = 64
+
+// checkName refuses what no configuration, manifest or tool server can have named.
+func checkName(field, name string) error {
+	valid := name != "" && len(name) <= maxName
+	for i := 0; valid && i < len(name); i++ {
+		c := name[i]
+		valid = c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || i > 0 && (c == '_' || c == '-' || c == '.')
+	}
+	if !valid {
+		return fmt.Errorf("%w: %s is %q; a name has 1 to %d letters, digits, _, - and ., and begins with a letter or digit",
+			ErrInvalid, field, clip(name), maxName)
+	}
+	return nil
+}
+
 func clip(text string) string {
 	if len(text) > 64 {
 		return text[:64] + "…"

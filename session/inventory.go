@@ -3,6 +3,7 @@ package session
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/plinthhost/plinth/store"
@@ -174,6 +175,9 @@ func Decode(event store.Event) (Payload, error) {
 		var fields map[string]json.RawMessage
 		if err := json.Unmarshal(data, &fields); err != nil {
 			return nil, at(err)
+		}
+		if fields == nil {
+			return nil, at(errors.New("the data is null; it must be an object"))
 		}
 		for _, up := range pending {
 			up(fields)

@@ -22,3 +22,17 @@ func ParseModel(text string) (ModelRef, error) {
 	}
 	return ModelRef{Provider: provider, Model: model}, nil
 }
+
+// maxModelBytes bounds each part of a model's name.
+const maxModelBytes = 256
+
+// check refuses a model without a provider or a name.
+func (m ModelRef) check(field string) error {
+	if m.Provider == "" || m.Model == "" {
+		return fmt.Errorf("%w: %s needs provider and model", ErrInvalid, field)
+	}
+	if n := max(len(m.Provider), len(m.Model), len(m.Variant)); n > maxModelBytes {
+		return fmt.Errorf("%w: %s has a part of %d bytes, the limit is %d", ErrInvalid, field, n, maxModelBytes)
+	}
+	return nil
+}

@@ -21,6 +21,9 @@ func (p projector) onInbox(payload Payload) (mine bool, err error) {
 	case PromptCancelled:
 		return true, p.waiting(e.Message, `UPDATE input SET cancelled_seq = $1 WHERE id = $2`+andWaiting, p.seq, e.Message, p.session)
 	case PromptRedelivered:
+		if err := e.Delivery.check(); err != nil {
+			return true, err
+		}
 		return true, p.waiting(e.Message, `UPDATE input SET delivery = $1 WHERE id = $2`+andWaiting, string(e.Delivery), e.Message, p.session)
 	case PromptReordered:
 		return true, p.promptReordered(e)
@@ -39,9 +42,13 @@ func (p projector) waiting(id, query string, args ...any) error {
 		return err
 	}
 	if affected != 1 {
-		return &ConflictError{ID: id, Reason: "no prompt that waits in this session"}
+		return notWaiting(id)
 	}
 	return nil
+}
+
+func notWaiting(id string) error {
+	return &ConflictError{ID: id, Reason: "is no prompt that waits in this session", Fix: "list the inbox and choose one that waits"}
 }
 
 // admissionDigest is what an exact retry must repeat.
@@ -51,6 +58,9 @@ func admissionDigest(canonical []byte, delivery Delivery) string {
 }
 
 func (p projector) promptAdmitted(e PromptAdmitted) error {
+	if err := e.Delivery.check(); err != nil {
+		return err
+	}
 	if err := p.free(e.Message); err != nil {
 		return err
 	}
@@ -104,7 +114,7 @@ func reorder(pending []Input, id, before string) ([]Input, error) {
 		}
 	}
 	if moved == nil {
-		return nil, &ConflictError{ID: id, Reason: "no prompt that waits in this session"}
+		return nil, notWaiting(id)
 	}
 	if before == "" {
 		return append(rest, *moved), nil
@@ -114,7 +124,7 @@ func reorder(pending []Input, id, before string) ([]Input, error) {
 			return append(append(append([]Input{}, rest[:i]...), *moved), rest[i:]...), nil
 		}
 	}
-	return nil, &ConflictError{ID: before, Reason: "no other prompt that waits in this session"}
+	return nil, notWaiting(before)
 }
 
 func (p projector) promptPromoted(e PromptPromoted) error {

@@ -16,8 +16,7 @@ func (p projector) onStep(payload Payload) (mine bool, err error) { //nolint:cyc
 	case ReasoningEnded:
 		return true, p.part(e.Message, "", MessagePart{Type: MessagePartReasoning, ID: e.Part, Text: e.Text, Metadata: e.Metadata})
 	case ToolInputEnded:
-		return true, p.part(e.Message, e.Call, MessagePart{Type: MessagePartTool, ID: e.Call,
-			Tool: &ToolPart{Name: e.Name, State: ToolStatePending, Input: raw("{}"), Raw: e.Text, Started: p.at}})
+		return true, p.toolInputEnded(e)
 	case ToolCalled:
 		return true, p.part(e.Message, e.Call, MessagePart{Type: MessagePartTool, ID: e.Call, Metadata: e.Metadata,
 			Tool: &ToolPart{Name: e.Name, State: ToolStateRunning, Input: e.Input, Hosted: e.Hosted, Revision: e.Revision, Started: p.at}})
@@ -159,41 +158,65 @@ func (p projector) part(message, call string, part MessagePart) error {
 		p.session, seq, ordinal, call, string(encoded))
 }
 
+// toolInputEnded adds a pending call. One that runs has its input.
+func (p projector) toolInputEnded(e ToolInputEnded) error {
+	running, err := p.call(e.Message, e.Call)
+	if err != nil || running != nil && running.part.Tool.Unsettled() {
+		return err
+	}
+	return p.part(e.Message, e.Call, MessagePart{Type: MessagePartTool, ID: e.Call,
+		Tool: &ToolPart{Name: e.Name, State: ToolStatePending, Input: raw("{}"), Raw: e.Text, Started: p.at}})
+}
+
+// storedCall is a tool part where it stands.
+type storedCall struct {
+	seq, ordinal int64
+	part         MessagePart
+}
+
+// call reads the newest call of that id; nil when there is none.
+func (p projector) call(message, call string) (*storedCall, error) {
+	seq, ok, err := p.messageSeq(message)
+	if err != nil || !ok {
+		return nil, err
+	}
+	found := storedCall{seq: seq}
+	var body string
+	err = p.tx.QueryRow(p.ctx, `SELECT ordinal, body FROM part WHERE session_id = $1 AND message_seq = $2 AND tool_call = $3
+		ORDER BY ordinal DESC LIMIT 1`, p.session, seq, call).Scan(&found.ordinal, &body)
+	if isNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal([]byte(body), &found.part); err != nil {
+		return nil, fmt.Errorf("decode part: %w", err)
+	}
+	return &found, nil
+}
+
 // settle closes the newest call of that id. A second settlement is refused: a call
 // has one.
 func (p projector) settle(message, call, revision string, change func(*ToolPart)) error {
-	seq, ok, err := p.messageSeq(message)
-	if err != nil || !ok {
+	found, err := p.call(message, call)
+	if err != nil || found == nil {
 		return err
 	}
-	var ordinal int64
-	var body string
-	err = p.tx.QueryRow(p.ctx, `SELECT ordinal, body FROM part WHERE session_id = $1 AND message_seq = $2 AND tool_call = $3
-		ORDER BY ordinal DESC LIMIT 1`, p.session, seq, call).Scan(&ordinal, &body)
-	if isNotFound(err) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	var part MessagePart
-	if err := json.Unmarshal([]byte(body), &part); err != nil {
-		return fmt.Errorf("decode part: %w", err)
-	}
-	if !part.Tool.Unsettled() {
+	if !found.part.Tool.Unsettled() {
 		return fmt.Errorf("%w: call %s is settled already", ErrInvalid, call)
 	}
-	part.Tool.Settled = p.at
-	change(part.Tool)
+	found.part.Tool.Settled = p.at
+	change(found.part.Tool)
 	if revision != "" {
-		part.Tool.Revision = revision
+		found.part.Tool.Revision = revision
 	}
-	encoded, err := json.Marshal(part)
+	encoded, err := json.Marshal(found.part)
 	if err != nil {
 		return err
 	}
 	return p.exec(`UPDATE part SET body = $1 WHERE session_id = $2 AND message_seq = $3 AND ordinal = $4`,
-		string(encoded), p.session, seq, ordinal)
+		string(encoded), p.session, found.seq, found.ordinal)
 }
 
 func (p projector) complete(message string, change func(*MessageBody)) error {

@@ -64,29 +64,120 @@ const (
 	Queue Delivery = "queue"
 )
 
-// check refuses what cannot be admitted. This version has no expansion,
-// attachments, tool overrides or structured output, and says so at the door
-// rather than dropping them.
-func (p *Prompt) check() error {
+// Bounds of a prompt's parts.
+const (
+	maxMentions    = 64
+	maxPromptTools = 256
+	maxFormatBytes = 64 << 10
+)
+
+func (d Delivery) check() error {
+	if d != Steer && d != Queue {
+		return fmt.Errorf("%w: delivery is %q; it must be steer or queue", ErrInvalid, clip(string(d)))
+	}
+	return nil
+}
+
+// checked answers the canonical form of a prompt that is well formed.
+func (p *Prompt) checked() ([]byte, error) {
+	for _, check := range [...]func() error{p.checkText, p.checkMentions, p.checkModel, p.checkTools, p.checkFormat} {
+		if err := check(); err != nil {
+			return nil, err
+		}
+	}
+	return p.Canonical()
+}
+
+func (p *Prompt) checkText() error {
 	if p.Text == "" {
 		return fmt.Errorf("%w: prompt.text is empty", ErrInvalid)
 	}
 	if !utf8.ValidString(p.Text) {
 		return fmt.Errorf("%w: prompt.text is not valid UTF-8", ErrInvalid)
 	}
-	for _, field := range []struct {
-		name string
-		set  bool
-	}{
-		{"files", len(p.Files) > 0}, {"agents", len(p.Agents) > 0}, {"references", len(p.References) > 0},
-		{"variant", p.Variant != ""}, {"tools", len(p.Tools) > 0}, {"format", len(p.Format) > 0},
-	} {
-		if field.set {
-			return fmt.Errorf("%w: prompt.%s is not supported by this version; leave it out", ErrInvalid, field.name)
+	if !utf8.ValidString(p.System) {
+		return fmt.Errorf("%w: prompt.system is not valid UTF-8", ErrInvalid)
+	}
+	for i, file := range p.Files {
+		if err := file.Source.check(fmt.Sprintf("prompt.files[%d]", i), p.Text); err != nil {
+			return err
 		}
 	}
-	if p.Model != nil && (p.Model.Provider == "" || p.Model.Model == "") {
-		return fmt.Errorf("%w: prompt.model needs provider and model", ErrInvalid)
+	return nil
+}
+
+func (p *Prompt) checkMentions() error {
+	if n := len(p.Agents) + len(p.References); n > maxMentions {
+		return fmt.Errorf("%w: prompt.agents and prompt.references have %d mentions, the limit is %d", ErrInvalid, n, maxMentions)
+	}
+	for i, agent := range p.Agents {
+		if err := checkMention(fmt.Sprintf("prompt.agents[%d]", i), agent.Name, agent.Source, p.Text); err != nil {
+			return err
+		}
+	}
+	for i, reference := range p.References {
+		if err := checkMention(fmt.Sprintf("prompt.references[%d]", i), reference.Name, reference.Source, p.Text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkMention(field, name string, source *PromptSource, text string) error {
+	if err := checkName(field+".name", name); err != nil {
+		return err
+	}
+	return source.check(field, text)
+}
+
+// check holds the place to the text it is in.
+func (s *PromptSource) check(field, text string) error {
+	switch {
+	case s == nil:
+		return nil
+	case s.Start < 0 || s.End <= s.Start || s.End > len(text):
+		return fmt.Errorf("%w: %s.source is %d to %d, which is no part of the %d bytes of prompt.text; count UTF-8 bytes, end exclusive",
+			ErrInvalid, field, s.Start, s.End, len(text))
+	case text[s.Start:s.End] != s.Text:
+		return fmt.Errorf("%w: %s.source.text is %q, and prompt.text has %q from %d to %d; count UTF-8 bytes, end exclusive",
+			ErrInvalid, field, clip(s.Text), clip(text[s.Start:s.End]), s.Start, s.End)
+	}
+	return nil
+}
+
+func (p *Prompt) checkModel() error {
+	if p.Variant != "" {
+		if err := checkName("prompt.variant", p.Variant); err != nil {
+			return err
+		}
+	}
+	if p.Model == nil {
+		return nil
+	}
+	return p.Model.check("prompt.model")
+}
+
+func (p *Prompt) checkTools() error {
+	if len(p.Tools) > maxPromptTools {
+		return fmt.Errorf("%w: prompt.tools has %d names, the limit is %d", ErrInvalid, len(p.Tools), maxPromptTools)
+	}
+	for name := range p.Tools {
+		if err := checkName("prompt.tools", name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *Prompt) checkFormat() error {
+	if len(p.Format) == 0 {
+		return nil
+	}
+	if len(p.Format) > maxFormatBytes {
+		return fmt.Errorf("%w: prompt.format has %d bytes, the limit is %d", ErrInvalid, len(p.Format), maxFormatBytes)
+	}
+	if err := checkFormat(p.Format); err != nil {
+		return fmt.Errorf("%w: prompt.format is no JSON Schema that can be used: %w", ErrInvalid, err)
 	}
 	return nil
 }

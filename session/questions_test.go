@@ -13,7 +13,7 @@ import (
 )
 
 // question asks in the background.
-func (d *desk) question(ctx context.Context, asker session.Asker, questions ...session.Question) <-chan error {
+func (d *office) question(ctx context.Context, asker session.Asker, questions ...session.Question) <-chan error {
 	done := make(chan error, 1)
 	go func() {
 		_, err := d.Ask(ctx, asker, questions, false)
@@ -29,7 +29,7 @@ func colour() session.Question {
 func TestQuestions(t *testing.T) {
 	t.Parallel()
 	t.Run("an answer reaches who asked", func(t *testing.T) {
-		d := newDesk(t, nil)
+		d := newOffice(t, nil)
 		id := d.make("/p", "")
 		type outcome struct {
 			answers [][]string
@@ -67,7 +67,7 @@ func TestQuestions(t *testing.T) {
 		}
 	})
 	t.Run("a dismissal is a refusal by a person", func(t *testing.T) {
-		d := newDesk(t, nil)
+		d := newOffice(t, nil)
 		id := d.make("/p", "")
 		done := d.question(t.Context(), d.asker(id), colour())
 		d.Await(id, session.QuestionAsked{}.EventType(), 1)
@@ -89,7 +89,7 @@ func TestQuestions(t *testing.T) {
 		}
 	})
 	t.Run("a rule denies questions, and the model is told", func(t *testing.T) {
-		d := newDesk(t, nil, session.Rule{Action: "question", Resource: "*", Effect: session.Deny})
+		d := newOffice(t, nil, session.Rule{Action: "question", Resource: "*", Effect: session.Deny})
 		id := d.make("/p", "")
 		if got := refusal(t, outcomeOf(t, d.question(t.Context(), d.asker(id), colour()))); got.Declined {
 			t.Errorf("got %+v", got)
@@ -99,7 +99,7 @@ func TestQuestions(t *testing.T) {
 		}
 	})
 	t.Run("a shutdown leaves it open only before an effect", func(t *testing.T) {
-		d := newDesk(t, nil)
+		d := newOffice(t, nil)
 		id := d.make("/p", "")
 		for n, before := range []bool{true, false} {
 			ctx, stop := context.WithCancelCause(t.Context())
@@ -127,7 +127,7 @@ func TestQuestions(t *testing.T) {
 
 func TestQuestionsThatDoNotFit(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newOffice(t, nil)
 	asker := d.asker(d.make("/p", ""))
 	long := strings.Repeat("x", 4097)
 	var texts []string
@@ -158,7 +158,7 @@ func TestQuestionsThatDoNotFit(t *testing.T) {
 
 func TestAnswersThatDoNotFit(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newOffice(t, nil)
 	many, free := colour(), colour()
 	many.Multiple, free.Custom = true, true
 	d.append(d.make("/p", ""), session.QuestionAsked{Request: "que_1", Agent: "build", Questions: []session.Question{colour(), many, free}})

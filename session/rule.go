@@ -1,6 +1,7 @@
 package session
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -23,6 +24,33 @@ const (
 	Deny  Effect = "deny"
 	Ask   Effect = "ask"
 )
+
+// Bounds of a session's own rules.
+const (
+	maxRules     = 256
+	maxRuleBytes = 4096 // of an action and its resource together
+)
+
+func checkRules(rules []Rule) error {
+	if len(rules) > maxRules {
+		return fmt.Errorf("%w: rules has %d entries, the limit is %d", ErrInvalid, len(rules), maxRules)
+	}
+	for i, r := range rules {
+		var reason string
+		switch {
+		case r.Action == "" || r.Resource == "":
+			reason = `needs action and resource; "*" stands for any`
+		case len(r.Action)+len(r.Resource) > maxRuleBytes:
+			reason = fmt.Sprintf("has %d bytes, the limit is %d", len(r.Action)+len(r.Resource), maxRuleBytes)
+		case r.Effect != Allow && r.Effect != Deny && r.Effect != Ask:
+			reason = fmt.Sprintf("has the effect %q; it must be allow, deny or ask", clip(string(r.Effect)))
+		default:
+			continue
+		}
+		return fmt.Errorf("%w: rules[%d] %s", ErrInvalid, i, reason)
+	}
+	return nil
+}
 
 // DefaultRules come before the operator's. What a plugin that is not builtin asks
 // under an action of its own is asked, whatever builtins are trusted with.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/plinthhost/plinth/store"
 )
@@ -16,17 +18,34 @@ type Places interface {
 
 // Execution is what the sessions ask of the coordinator.
 type Execution interface {
+	// Wake says that the event at seq left work.
 	Wake(session string, seq int64)
+	// Interrupt stops what was asked for before seq and waits until it has stopped.
 	Interrupt(ctx context.Context, session string, seq int64) error
+	// Settle waits until nothing works on the session.
+	Settle(ctx context.Context, session string) error
 }
 
-// Sessions creates sessions, admits prompts and answers what is known of both.
+// Sessions creates sessions, admits prompts, carries out the commands on both and
+// answers what is known of them.
 type Sessions struct {
 	log       store.Log
 	encoder   Encoder
 	places    Places
 	execution Execution
-	defaults  Defaults
+	options   SessionOptions
+	inboxes   *inboxLocks
+}
+
+// SessionOptions hold what a program decides for all its sessions.
+type SessionOptions struct {
+	Defaults Defaults
+	// Limits on an inbox; those of DefaultLimits where they are 0.
+	Limits Limits
+	// Agents checks the names of agents; nil takes any.
+	Agents *Agents
+	// Files checks the files of a prompt before it is admitted; nil refuses them.
+	Files func(ctx context.Context, files []PromptFile) error
 }
 
 // Defaults hold what a session has when its creator does not say.
@@ -36,8 +55,9 @@ type Defaults struct {
 }
 
 // NewSessions wires the commands on sessions.
-func NewSessions(log store.Log, encoder Encoder, places Places, execution Execution, defaults Defaults) *Sessions {
-	return &Sessions{log: log, encoder: encoder, places: places, execution: execution, defaults: defaults}
+func NewSessions(log store.Log, encoder Encoder, places Places, execution Execution, options SessionOptions) *Sessions {
+	options.Limits = options.Limits.orDefault()
+	return &Sessions{log: log, encoder: encoder, places: places, execution: execution, options: options, inboxes: newInboxLocks()}
 }
 
 // CreateRequest asks for a session. Everything but the directory may be empty.
@@ -47,6 +67,11 @@ type CreateRequest struct {
 	Title     string
 	Agent     string
 	Model     *ModelRef
+	// Parent and Depth are of a session that a call of another one makes.
+	Parent  string
+	Depth   int
+	Rules   []Rule
+	Budgets []Budget
 }
 
 // Create makes a session, or answers the one that has the id already, unchanged.
@@ -62,17 +87,8 @@ func (s *Sessions) Create(ctx context.Context, origin Origin, request CreateRequ
 	} else {
 		request.ID = s.encoder.IDs.New(PrefixSession)
 	}
-	payload := Created{Title: request.Title, Agent: request.Agent, Model: s.defaults.Model}
-	if payload.Agent == "" {
-		payload.Agent = s.defaults.Agent
-	}
-	if request.Model != nil {
-		if request.Model.Provider == "" || request.Model.Model == "" {
-			return Session{}, false, fmt.Errorf("%w: model needs provider and model", ErrInvalid)
-		}
-		payload.Model = *request.Model
-	}
-	if payload.Location, err = s.places.Resolve(ctx, request.Directory); err != nil {
+	payload, err := s.created(ctx, request)
+	if err != nil {
 		return Session{}, false, err
 	}
 	_, err = s.append(ctx, origin, request.ID, store.Exactly(-1), payload)
@@ -89,6 +105,50 @@ func (s *Sessions) Create(ctx context.Context, origin Origin, request CreateRequ
 	return session, true, err
 }
 
+// created checks the request and fills in the defaults.
+func (s *Sessions) created(ctx context.Context, request CreateRequest) (payload Created, err error) {
+	payload = Created{Title: request.Title, Agent: request.Agent, Model: s.options.Defaults.Model, Parent: request.Parent,
+		Depth: request.Depth, Rules: request.Rules, Budgets: request.Budgets}
+	if payload.Agent == "" {
+		payload.Agent = s.options.Defaults.Agent
+	} else if err := s.checkAgent("agent", payload.Agent); err != nil {
+		return Created{}, err
+	}
+	if request.Model != nil {
+		if err := request.Model.check("model"); err != nil {
+			return Created{}, err
+		}
+		payload.Model = *request.Model
+	}
+	if err := checkRules(request.Rules); err != nil {
+		return Created{}, err
+	}
+	if err := checkBudgets(request.Budgets); err != nil {
+		return Created{}, err
+	}
+	payload.Location, err = s.resolve(ctx, request.Directory)
+	return payload, err
+}
+
+// resolve answers the place of a directory on this machine.
+func (s *Sessions) resolve(ctx context.Context, directory string) (Location, error) {
+	location, err := s.places.Resolve(ctx, directory)
+	if err == nil && location.Workspace != "" {
+		err = fmt.Errorf("%w: location.workspace is %q; sessions work on this machine, leave it out", ErrInvalid, clip(location.Workspace))
+	}
+	return location, err
+}
+
+func (s *Sessions) checkAgent(field, name string) error {
+	if err := checkName(field, name); err != nil {
+		return err
+	}
+	if s.options.Agents == nil {
+		return nil
+	}
+	return s.options.Agents.Choose(field, name)
+}
+
 // Get answers one session; ErrNotFound when there is none.
 func (s *Sessions) Get(ctx context.Context, id string) (session Session, err error) {
 	err = s.log.View(ctx, func(tx store.Tx) error {
@@ -98,194 +158,91 @@ func (s *Sessions) Get(ctx context.Context, id string) (session Session, err err
 	return session, err
 }
 
-// Activity answers what the session works on, nil when it is idle.
-func (s *Sessions) Activity(ctx context.Context, id string) (activity *Activity, err error) {
-	err = s.log.View(ctx, func(tx store.Tx) error {
+// view reads of a session that exists; ErrNotFound when it does not.
+func (s *Sessions) view(ctx context.Context, id string, read func(tx store.Tx) error) error {
+	return s.log.View(ctx, func(tx store.Tx) error {
 		if _, err := LoadSession(ctx, tx, id); err != nil {
 			return err
 		}
-		running, err := LoadActivity(ctx, tx, id)
-		if isMissing(err) {
-			return nil
-		}
-		activity = &running
+		return read(tx)
+	})
+}
+
+// Activity answers what the session works on, nil when it is idle.
+func (s *Sessions) Activity(ctx context.Context, id string) (activity *Activity, err error) {
+	err = s.view(ctx, id, func(tx store.Tx) error {
+		activity, err = loadActivity(ctx, tx, id)
 		return err
 	})
 	return activity, err
 }
 
-// PromptRequest asks for the admission of a prompt. An empty ID is made; Delivery
-// is Steer when empty.
-type PromptRequest struct {
-	ID       string
-	Session  string
-	Prompt   Prompt
-	Delivery Delivery
-	// AdmitOnly leaves the prompt for a later wake or resume.
-	AdmitOnly bool
-}
-
-// Admit records the prompt durably and answers its receipt; nothing has run when
-// it returns. An exact retry answers the stored receipt and wakes again; the same
-// id with another session, body or delivery is a *ConflictError.
-func (s *Sessions) Admit(ctx context.Context, origin Origin, request PromptRequest) (Input, error) {
-	if request.Delivery == "" {
-		request.Delivery = Steer
-	}
-	if request.Delivery != Steer && request.Delivery != Queue {
-		return Input{}, fmt.Errorf("%w: delivery is %q; it must be steer or queue", ErrInvalid, clip(string(request.Delivery)))
-	}
-	if err := request.Prompt.check(); err != nil {
-		return Input{}, err
-	}
-	canonical, err := request.Prompt.Canonical()
-	if err != nil {
-		return Input{}, err
-	}
-	if _, err := s.Get(ctx, request.Session); err != nil {
-		return Input{}, err
-	}
-	if request.ID == "" {
-		request.ID = s.encoder.IDs.New(PrefixMessage)
-	} else if err := CheckID(PrefixMessage, request.ID); err != nil {
-		return Input{}, err
-	}
-	input, err := s.Input(ctx, request.ID)
-	if errors.Is(err, ErrNotFound) {
-		input, err = s.admit(ctx, origin, request)
-	}
-	if err != nil {
-		return Input{}, err
-	}
-	if reason := differs(input, request, canonical); reason != "" {
-		return Input{}, &ConflictError{ID: request.ID, Reason: reason}
-	}
-	if request.AdmitOnly {
-		return input, nil
-	}
-	return s.wake(ctx, origin, input)
-}
-
-// admit appends the admission. A race that another request of the same id won
-// answers the winner's row.
-func (s *Sessions) admit(ctx context.Context, origin Origin, request PromptRequest) (Input, error) {
-	_, err := s.append(ctx, origin, request.Session, store.Any(), PromptAdmitted{
-		Message: request.ID, Prompt: request.Prompt, Delivery: request.Delivery, Wake: !request.AdmitOnly,
-	})
-	var conflict *ConflictError
+// loadActivity answers nil for an idle session.
+func loadActivity(ctx context.Context, tx store.Tx, id string) (*Activity, error) {
+	running, err := LoadActivity(ctx, tx, id)
 	switch {
-	case errors.As(err, &conflict):
-		input, loadErr := s.Input(ctx, request.ID)
-		if errors.Is(loadErr, ErrNotFound) {
-			return Input{}, conflict
-		}
-		return input, loadErr
+	case isMissing(err):
+		return nil, nil
 	case err != nil:
-		return Input{}, fmt.Errorf("admit prompt: %w", err)
+		return nil, err
 	}
-	return s.Input(ctx, request.ID)
+	return &running, nil
 }
 
-// differs says what an admitted prompt is that the request does not repeat exactly. It
-// is compared with what was admitted, whatever became of it since.
-func differs(input Input, request PromptRequest, canonical []byte) string {
-	if input.Session != request.Session {
-		return "a prompt of another session"
-	}
-	admitted := input.Digest
-	if admitted == "" { // admitted before digests were kept; it could not be edited then
-		stored, err := input.Prompt.Canonical()
+// Children answers the sessions that calls of this one made, oldest first.
+func (s *Sessions) Children(ctx context.Context, id string) (children []Session, err error) {
+	err = s.view(ctx, id, func(tx store.Tx) error {
+		ids, err := LoadChildren(ctx, tx, id)
 		if err != nil {
-			return "a prompt that cannot be compared"
-		}
-		admitted = admissionDigest(stored, input.Delivery)
-	}
-	if admitted != admissionDigest(canonical, request.Delivery) {
-		return "another prompt, or one with another delivery"
-	}
-	return ""
-}
-
-// wake makes the request for execution durable when the admission did not ask for
-// it, and tells the coordinator.
-func (s *Sessions) wake(ctx context.Context, origin Origin, input Input) (Input, error) {
-	if input.Wake < 0 && input.Promoted == nil {
-		origin.Cause = input.ID
-		if _, err := s.append(ctx, origin, input.Session, store.Any(), PromptWoken{Message: input.ID}); err != nil {
-			return Input{}, fmt.Errorf("wake prompt: %w", err)
-		}
-		var err error
-		if input, err = s.Input(ctx, input.ID); err != nil {
-			return Input{}, err
-		}
-	}
-	s.execution.Wake(input.Session, input.Wake)
-	return input, nil
-}
-
-// Input answers one admitted prompt; ErrNotFound when there is none.
-func (s *Sessions) Input(ctx context.Context, id string) (input Input, err error) {
-	err = s.log.View(ctx, func(tx store.Tx) error {
-		input, err = LoadInput(ctx, tx, id)
-		return err
-	})
-	return input, err
-}
-
-// Inbox answers the prompts that wait, oldest first.
-func (s *Sessions) Inbox(ctx context.Context, session string) (pending []Input, err error) {
-	err = s.log.View(ctx, func(tx store.Tx) error {
-		if _, err := LoadSession(ctx, tx, session); err != nil {
 			return err
 		}
-		pending, err = LoadPending(ctx, tx, session)
+		for _, child := range ids {
+			session, err := LoadSession(ctx, tx, child)
+			if err != nil {
+				return err
+			}
+			children = append(children, session)
+		}
+		return nil
+	})
+	slices.SortFunc(children, func(a, b Session) int {
+		if a.Created != b.Created {
+			return int(a.Created - b.Created)
+		}
+		return strings.Compare(a.ID, b.ID)
+	})
+	return children, err
+}
+
+// Totals answers what the session and its children have spent.
+func (s *Sessions) Totals(ctx context.Context, id string) (totals Totals, err error) {
+	err = s.view(ctx, id, func(tx store.Tx) error {
+		totals, err = LoadTotals(ctx, tx, id)
 		return err
 	})
-	return pending, err
+	return totals, err
 }
 
 // Messages answers up to limit transcript messages with Seq > after, oldest first.
 func (s *Sessions) Messages(ctx context.Context, session string, after int64, limit int) (messages []Message, err error) {
-	err = s.log.View(ctx, func(tx store.Tx) error {
-		if _, err := LoadSession(ctx, tx, session); err != nil {
-			return err
-		}
+	err = s.view(ctx, session, func(tx store.Tx) error {
 		messages, err = LoadMessages(ctx, tx, session, after, limit)
 		return err
 	})
 	return messages, err
 }
 
-// Interrupt records the interrupt durably, also for an idle session, stops the
-// work of earlier admissions and waits until it has cleaned up. Pending prompts
-// stay. It answers the sequence of the boundary.
-func (s *Sessions) Interrupt(ctx context.Context, origin Origin, session string) (int64, error) {
-	if _, err := s.Get(ctx, session); err != nil {
-		return 0, err
+// Timeline is Messages with the parts that Message.Timeline derives.
+func (s *Sessions) Timeline(ctx context.Context, session string, after int64, limit int) ([]Message, error) {
+	messages, err := s.Messages(ctx, session, after, limit)
+	for i := range messages {
+		messages[i].Parts = messages[i].Timeline()
 	}
-	events, err := s.append(ctx, origin, session, store.Any(), InterruptRequested{})
-	if err != nil {
-		return 0, fmt.Errorf("interrupt: %w", err)
-	}
-	return events[0].Seq, s.execution.Interrupt(ctx, session, events[0].Seq)
+	return messages, err
 }
 
-// Resume asks durably for at least one provider turn and does not wait for it. It
-// answers the sequence of the request.
-func (s *Sessions) Resume(ctx context.Context, origin Origin, session string) (int64, error) {
-	if _, err := s.Get(ctx, session); err != nil {
-		return 0, err
-	}
-	events, err := s.append(ctx, origin, session, store.Any(), ResumeRequested{})
-	if err != nil {
-		return 0, fmt.Errorf("resume: %w", err)
-	}
-	s.execution.Wake(session, events[0].Seq)
-	return events[0].Seq, nil
-}
-
-func (s *Sessions) append(ctx context.Context, origin Origin, aggregate string, mode store.Mode, payload Payload) ([]store.Event, error) {
-	events, err := s.encoder.Encode(origin, payload)
+func (s *Sessions) append(ctx context.Context, origin Origin, aggregate string, mode store.Mode, payloads ...Payload) ([]store.Event, error) {
+	events, err := s.encoder.Encode(origin, payloads...)
 	if err != nil {
 		return nil, err
 	}

@@ -30,6 +30,9 @@ type Input struct {
 	Cancelled *int64 `json:"cancelled_seq,omitempty"`
 }
 
+// waits reports a prompt that was neither promoted nor cancelled.
+func (in *Input) waits() bool { return in.Promoted == nil && in.Cancelled == nil }
+
 const inputColumns = `id, session_id, delivery, prompt, created_ms, admitted_seq, wake_seq, promoted_seq,
 	position, synthetic, digest, cancelled_seq`
 
@@ -60,4 +63,32 @@ func LoadPending(ctx context.Context, tx store.Tx, session string) ([]Input, err
 	rows, err := tx.Query(ctx, `SELECT `+inputColumns+` FROM input
 		WHERE session_id = $1 AND promoted_seq IS NULL AND cancelled_seq IS NULL ORDER BY position`, session)
 	return collect(rows, err, scanInput)
+}
+
+// Backlog counts the prompts that wait in one session.
+type Backlog struct {
+	Pending int
+	Steers  int
+}
+
+func (b *Backlog) add(delivery Delivery, count int) {
+	b.Pending += count
+	if delivery == Steer {
+		b.Steers += count
+	}
+}
+
+// LoadBacklog counts what LoadPending reads.
+func LoadBacklog(ctx context.Context, tx store.Tx, session string) (Backlog, error) {
+	var waiting Backlog
+	rows, err := tx.Query(ctx, `SELECT delivery, COUNT(*) FROM input
+		WHERE session_id = $1 AND promoted_seq IS NULL AND cancelled_seq IS NULL GROUP BY delivery`, session)
+	_, err = collect(rows, err, func(row store.Row) (struct{}, error) {
+		var delivery Delivery
+		var count int
+		err := row.Scan(&delivery, &count)
+		waiting.add(delivery, count)
+		return struct{}{}, err
+	})
+	return waiting, err
 }

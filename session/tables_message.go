@@ -22,6 +22,17 @@ func LoadMessages(ctx context.Context, tx store.Tx, session string, after int64,
 	return withParts(ctx, tx, session, messages)
 }
 
+// LoadMessage reads one message of a session without its parts; ErrNotFound when it
+// has none of that id.
+func LoadMessage(ctx context.Context, tx store.Tx, session, id string) (Message, error) {
+	message, err := scanMessage(tx.QueryRow(ctx, `SELECT seq, id, type, created_ms, body FROM message
+		WHERE session_id = $1 AND id = $2`, session, id))
+	if isNotFound(err) {
+		return Message{}, fmt.Errorf("message %s: %w", clip(id), ErrNotFound)
+	}
+	return message, err
+}
+
 // LoadHistory reads what the model is sent of a session, oldest first: everything, or
 // since a compaction its summary, the messages it kept, the updates of the running
 // epoch that it folded, and what came after its boundary.

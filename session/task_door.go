@@ -29,10 +29,7 @@ func (t *Tasks) check(task Task) error {
 		return refuse("invalid_input", "prompt is empty; the child knows only what it says")
 	}
 	prompt := Prompt{Text: task.Prompt}
-	if err := prompt.check(); err != nil {
-		return refuse("invalid_input", "%v", err)
-	}
-	if _, err := prompt.Canonical(); err != nil {
+	if _, err := prompt.checked(); err != nil {
 		return refuse("invalid_input", "%v", err)
 	}
 	if _, ok := t.agents.Subagent(task.Agent); !ok {

@@ -19,7 +19,7 @@ import (
 // tasks and wakes who has work.
 func (r *taskRig) resume() {
 	r.T.Helper()
-	for _, id := range view(r, session.LoadRunning) {
+	for _, id := range seen(r, session.LoadRunning) {
 		again, err := r.Runner.Recover(r.T.Context(), id)
 		if err != nil {
 			r.T.Fatal(err)
@@ -31,7 +31,7 @@ func (r *taskRig) resume() {
 	if err := r.tasks.Start(r.T.Context()); err != nil {
 		r.T.Fatal(err)
 	}
-	for _, id := range view(r, session.LoadWoken) {
+	for _, id := range seen(r, session.LoadWoken) {
 		r.Coordinator.Wake(id, 0)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/plinthhost/plinth/session"
+	"github.com/plinthhost/plinth/session/runner"
 	"github.com/plinthhost/plinth/session/sessiontest"
 	"github.com/plinthhost/plinth/store"
 )
@@ -27,7 +28,9 @@ type taskRig struct {
 // newTaskRig opens a world on dir, "" for a new one.
 func newTaskRig(t *testing.T, dir string, play func(session.ModelRequest) sessiontest.Turn) *taskRig {
 	t.Helper()
-	r := &taskRig{World: sessiontest.New(t, sessiontest.Options{Dir: dir,
+	config := runner.DefaultConfig()
+	config.Retries, config.Recovery = 0, session.RecoverOff
+	r := &taskRig{World: sessiontest.New(t, sessiontest.Options{Dir: dir, Config: config,
 		Agents: []session.Agent{{Name: "helper", Mode: session.AgentSubagent},
 			{Name: "expert", Mode: session.AgentSubagent, Model: &session.ModelRef{Provider: "scripted", Model: "expert-model"}}},
 		Rules: []session.Rule{{Action: "risky", Resource: "*", Effect: session.Ask}}}), play: play}
@@ -106,8 +109,8 @@ func payloads[T session.Payload](r *taskRig, id string) (all []T) {
 	return all
 }
 
-// view reads tables.
-func view[T any](r *taskRig, read func(ctx context.Context, tx store.Tx) (T, error)) (value T) {
+// seen reads tables.
+func seen[T any](r *taskRig, read func(ctx context.Context, tx store.Tx) (T, error)) (value T) {
 	r.T.Helper()
 	err := r.Log.View(r.T.Context(), func(tx store.Tx) (err error) {
 		value, err = read(r.T.Context(), tx)
@@ -122,7 +125,7 @@ func view[T any](r *taskRig, read func(ctx context.Context, tx store.Tx) (T, err
 // running answers the tasks of a session that have not ended.
 func (r *taskRig) running(id string) []session.TaskRecord {
 	r.T.Helper()
-	return view(r, func(ctx context.Context, tx store.Tx) ([]session.TaskRecord, error) {
+	return seen(r, func(ctx context.Context, tx store.Tx) ([]session.TaskRecord, error) {
 		return session.LoadTasks(ctx, tx, id)
 	})
 }

@@ -70,7 +70,7 @@ func TestATaskInTheForegroundAnswersTheCall(t *testing.T) {
 	}
 	// What the child spends counts for the parent.
 	spent := func(id string) session.Totals {
-		return view(r, func(ctx context.Context, tx store.Tx) (session.Totals, error) { return session.LoadTotals(ctx, tx, id) })
+		return seen(r, func(ctx context.Context, tx store.Tx) (session.Totals, error) { return session.LoadTotals(ctx, tx, id) })
 	}
 	if own, all := spent(child.ID), spent(parent); own.Turns != 1 || own.Usage.Input != 10 || all.Turns != 3 || all.Usage.Input != 20 {
 		t.Errorf("the child spent %+v, the parent %+v", own, all)
@@ -355,7 +355,7 @@ func TestGoingOnWithATask(t *testing.T) {
 	if fourth, err := r.run(parent, again); err != nil || fourth.Text != "m1 answers four" {
 		t.Errorf("%+v, %v", fourth, err)
 	}
-	if children := view(r, func(ctx context.Context, tx store.Tx) ([]string, error) { return session.LoadChildren(ctx, tx, parent) }); len(children) != 1 {
+	if children := seen(r, func(ctx context.Context, tx store.Tx) ([]string, error) { return session.LoadChildren(ctx, tx, parent) }); len(children) != 1 {
 		t.Errorf("children %v", children)
 	}
 }
@@ -405,7 +405,7 @@ func TestTheDoorOfTasks(t *testing.T) {
 		{"no prompt", with(func(t *session.Task) { t.Prompt = "\n" }), "invalid_input", "prompt is empty; the child knows only what it says"},
 		{"a long prompt", with(func(t *session.Task) { t.Prompt = strings.Repeat("p", session.MaxPromptBytes) }), "invalid_input", "the limit is 1048576"},
 		{"no text", with(func(t *session.Task) { t.Prompt = "\xff" }), "invalid_input", "not valid UTF-8"},
-		{"an unknown agent", with(func(t *session.Task) { t.Agent = "build" }), "not_found", `agent is "build", which takes no tasks; those that do: expert, helper`},
+		{"an unknown agent", with(func(t *session.Task) { t.Agent = "build" }), "not_found", `agent is "build", which takes no tasks; those that do: expert, explore, general, helper`},
 		{"an unknown session", with(func(t *session.Task) { t.Session = "ses_none" }), "not_found", "ses_none is no task of this session; leave session out to begin another"},
 		{"somebody else's session", with(func(t *session.Task) { t.Session = parent }), "not_found", "is no task of this session"},
 		{"a session at work", with(func(t *session.Task) { t.Session = at.Session }), "conflict", "is still at work"},
@@ -483,7 +483,7 @@ func TestTasksAreNotNestedWithoutEnd(t *testing.T) {
 	}
 	_, err := r.run(id, helperTask("deeper"))
 	toolError(t, err, "limit", "4 deep", "the limit is 4")
-	lineage := view(r, func(ctx context.Context, tx store.Tx) ([]session.Session, error) {
+	lineage := seen(r, func(ctx context.Context, tx store.Tx) ([]session.Session, error) {
 		return session.LoadLineage(ctx, tx, id)
 	})
 	if len(lineage) != 5 || lineage[0].ID != id || lineage[4].Depth != 0 {
@@ -590,7 +590,7 @@ func TestSessionsThatMoveOrGo(t *testing.T) {
 		}
 		close(open)
 		r.Settled(child, 1)
-		parents := view(r, session.LoadTaskParents)
+		parents := seen(r, session.LoadTaskParents)
 		if len(parents) != 0 {
 			t.Errorf("tasks of %v are still running", parents)
 		}

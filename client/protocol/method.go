@@ -11,6 +11,12 @@ const (
 	MethodSessionInbox     = "session.inbox"     // SessionParams → Inbox
 	MethodSessionInterrupt = "session.interrupt" // SessionParams → CommandReceipt
 	MethodSessionResume    = "session.resume"    // SessionParams → CommandReceipt
+	MethodSessionChange    = "session.change"    // ChangeSessionParams → Session
+	MethodSessionMove      = "session.move"      // MoveSessionParams → Session
+	MethodSessionChildren  = "session.children"  // SessionParams → SessionList
+	MethodSessionUsage     = "session.usage"     // SessionParams → SessionUsage
+	MethodInboxCancel      = "inbox.cancel"      // InboxParams → Receipt
+	MethodInboxChange      = "inbox.change"      // ChangePromptParams → Receipt
 	MethodPermissionsList  = "permissions.list"  // PermissionsParams → PermissionList
 	MethodPermissionReply  = "permission.reply"  // ReplyParams → PermissionReceipt
 	MethodQuestionsList    = "questions.list"    // QuestionsParams → QuestionList
@@ -39,6 +45,30 @@ type SessionParams struct {
 type PromptParams struct {
 	SessionID string `json:"sessionID"`
 	Prompt
+}
+
+// ChangeSessionParams are a session and what changes of it.
+type ChangeSessionParams struct {
+	SessionID string `json:"sessionID"`
+	ChangeSession
+}
+
+// MoveSessionParams are a session and where it goes.
+type MoveSessionParams struct {
+	SessionID string `json:"sessionID"`
+	MoveSession
+}
+
+// InboxParams name a prompt in a session's inbox.
+type InboxParams struct {
+	SessionID string `json:"sessionID"`
+	ID        string `json:"id"`
+}
+
+// ChangePromptParams are a prompt in an inbox and what changes of it.
+type ChangePromptParams struct {
+	InboxParams
+	ChangePrompt
 }
 
 // MessagesParams are a session and a selection of its messages.

@@ -74,10 +74,14 @@ type Receipt struct {
 	Delivery    Delivery `json:"delivery"`
 	AdmittedSeq int64    `json:"admittedSeq"`
 	// PromotedSeq is set once the prompt is part of the conversation.
-	PromotedSeq *int64     `json:"promotedSeq,omitempty"`
-	Time        time.Time  `json:"time"`
-	Prompt      PromptBody `json:"prompt"`
-	Cursor      string     `json:"cursor,omitempty"`
+	PromotedSeq *int64 `json:"promotedSeq,omitempty"`
+	// CancelledSeq is set when the prompt was taken out of the inbox.
+	CancelledSeq *int64 `json:"cancelledSeq,omitempty"`
+	// Synthetic: the host wrote the prompt.
+	Synthetic bool       `json:"synthetic,omitempty"`
+	Time      time.Time  `json:"time"`
+	Prompt    PromptBody `json:"prompt"`
+	Cursor    string     `json:"cursor,omitempty"`
 }
 
 // PromptAnswer answers a prompt: the receipt, and with ?wait=settled the result.
@@ -120,8 +124,17 @@ type Failure struct {
 }
 
 // Inbox lists the prompts that were admitted and are not part of the
-// conversation yet, in the order of admission.
+// conversation yet, in the order in which they will be.
 type Inbox struct {
 	Pending []Receipt `json:"pending"`
 	Cursor  string    `json:"cursor,omitempty"`
+}
+
+// ChangePrompt changes a prompt that waits. What is absent stays.
+type ChangePrompt struct {
+	// Prompt replaces the whole body.
+	Prompt   *PromptBody `json:"prompt,omitempty"`
+	Delivery Delivery    `json:"delivery,omitempty"`
+	// Before is the prompt to come before; empty is last.
+	Before *string `json:"before,omitempty"`
 }

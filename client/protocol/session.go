@@ -12,9 +12,72 @@ type Session struct {
 	Status   Status    `json:"status"`
 	Created  time.Time `json:"created"`
 	Updated  time.Time `json:"updated"`
-	Usage    *Usage    `json:"usage,omitempty"`
+	// Parent is the session whose call made this one.
+	Parent string `json:"parent,omitempty"`
+	// Activity is what the session works on; absent while it is idle.
+	Activity *Activity `json:"activity,omitempty"`
+	// Usage is what the session and its children have used.
+	Usage *Usage `json:"usage,omitempty"`
+	// Rules and Budgets are the session's own, beside the operator's.
+	Rules   []Rule   `json:"rules,omitempty"`
+	Budgets []Budget `json:"budgets,omitempty"`
 	// Cursor is the place the answer was read at.
 	Cursor string `json:"cursor,omitempty"`
+}
+
+// Activity is work that has not ended.
+type Activity struct {
+	ID    string        `json:"id"`
+	State ActivityState `json:"state"`
+	// Turns counts the provider turns so far.
+	Turns int `json:"turns"`
+	// Retry is set while the provider is tried again.
+	Retry *Retry `json:"retry,omitempty"`
+}
+
+// ActivityState is where an activity stands.
+type ActivityState string
+
+// The states. A suspended one was parked by a shutdown.
+const (
+	ActivityRunning   ActivityState = "running"
+	ActivitySuspended ActivityState = "suspended"
+)
+
+// Retry is an attempt that failed before any output, and the one after it.
+type Retry struct {
+	// Attempt counts from 2; Time is when it is, or was, due.
+	Attempt int       `json:"attempt"`
+	Time    time.Time `json:"time"`
+	Error   *Failure  `json:"error,omitempty"`
+}
+
+// Rule allows, denies or asks for an action on a resource; both are patterns.
+type Rule struct {
+	Action   string `json:"action"`
+	Resource string `json:"resource"`
+	Effect   Effect `json:"effect"`
+}
+
+// Effect is what a rule does.
+type Effect string
+
+// The effects.
+const (
+	Allow Effect = "allow"
+	Deny  Effect = "deny"
+	Ask   Effect = "ask"
+)
+
+// Budget is a rule on what may be spent. A limit of 0 is none.
+type Budget struct {
+	Tokens   int64 `json:"tokens,omitempty"`   // input and output
+	CostNano int64 `json:"costNano,omitempty"` // nano-dollars
+	Turns    int64 `json:"turns,omitempty"`    // provider turns
+	// Per is "session", which counts its children, or "day", of UTC and over all
+	// sessions. Action is "stop" or "ask".
+	Per    string `json:"per"`
+	Action string `json:"action"`
 }
 
 // Location is where a session works.
@@ -65,6 +128,36 @@ type CreateSession struct {
 	Agent    string    `json:"agent,omitempty"`
 	Model    *ModelRef `json:"model,omitempty"`
 	Location Location  `json:"location,omitzero"`
+	// Rules need the scope approve.
+	Rules   []Rule   `json:"rules,omitempty"`
+	Budgets []Budget `json:"budgets,omitempty"`
+}
+
+// ChangeSession replaces what a session goes on with from its next turn on. What is
+// absent stays.
+type ChangeSession struct {
+	Agent string    `json:"agent,omitempty"`
+	Model *ModelRef `json:"model,omitempty"`
+	// Rules need the scope approve: they answer before anybody is asked.
+	Rules   *[]Rule   `json:"rules,omitempty"`
+	Budgets *[]Budget `json:"budgets,omitempty"`
+}
+
+// MoveSession lets a session work elsewhere from its next turn on.
+type MoveSession struct {
+	Location Location `json:"location"`
+}
+
+// SessionUsage is what a session and its children have used and spent.
+type SessionUsage struct {
+	SessionID string `json:"sessionID"`
+	Usage     Usage  `json:"usage"`
+	// CostNano is in nano-dollars, of the steps with a price; Unpriced counts the
+	// others.
+	CostNano int64  `json:"costNano"`
+	Unpriced int64  `json:"unpriced,omitempty"`
+	Turns    int64  `json:"turns"` // provider turns
+	Cursor   string `json:"cursor,omitempty"`
 }
 
 // ListSessions selects sessions, newest first.

@@ -27,19 +27,6 @@ func (b agentService) List(context.Context) (protocol.AgentList, error) {
 	return list, nil
 }
 
-// chosen refuses an agent that a person cannot choose. What was made before answers
-// a repeated request even when its agent is not configured any more; there finds it.
-func (b *backend) chosen(agent string, there func() error) error {
-	if agent == "" {
-		return nil
-	}
-	err := b.agents.Choose(agent)
-	if err != nil && there() == nil {
-		return nil
-	}
-	return err
-}
-
 func (c *cli) agentsCommand() *cobra.Command {
 	var all, asJSON bool
 	command := &cobra.Command{

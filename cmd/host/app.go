@@ -56,6 +56,7 @@ type app struct {
 	agents      *session.Agents
 	plugins     *plugin.Manager
 	outputs     *outputs.Files
+	tasks       *session.Tasks
 	catalog     *catalog.Catalog
 	models      session.Models // the catalog, as the runner sees it
 	coordinator *session.Coordinator
@@ -126,18 +127,27 @@ func (a *app) openStore(ctx context.Context) error {
 func (a *app) startRunner(ctx context.Context, encoder session.Encoder) error {
 	live := session.NewLive()
 	todos := session.NewTodoLists(a.store, encoder)
-	work := runner.New(runner.Services{Log: a.store, Encoder: encoder, Kinds: a.kinds, Registries: a.registries,
-		Permissions: a.permissions, Agents: a.agents, Models: a.models, Schemas: &schema.Cache{}, Live: live, Outputs: a.outputs,
-		Todos: todos, Logger: a.logger.Named("runner")}, a.runnerConfig())
-	a.coordinator = session.NewCoordinator(work.Drain, a.logger.Named("session"))
+	var work *runner.Runner // what it works with wakes it
+	a.coordinator = session.NewCoordinator(func(ctx context.Context, w *session.Work) error { return work.Drain(ctx, w) }, a.logger.Named("session"))
+	blobs := a.store.Blobs()
+	sessions := session.NewSessions(a.store, encoder, places{}, a.coordinator, session.SessionOptions{
+		Defaults: session.Defaults{Agent: a.agents.Default(), Model: a.config.Model}, Agents: a.agents,
+		Limits: session.Limits{Pending: a.config.Runner.MaxPending, Steers: a.config.Runner.MaxSteers},
+		Files: func(ctx context.Context, files []session.PromptFile) error {
+			return session.CheckFiles(ctx, blobs, files)
+		}})
+	a.tasks = session.NewTasks(a.store, encoder, sessions, a.coordinator, a.agents, a.logger.Named("tasks"))
 	a.closers = append(a.closers, func() error {
 		a.coordinator.Close(time.Duration(a.config.Runner.ShutdownGraceMS) * time.Millisecond)
+		a.tasks.Close()
 		return nil
 	})
+	work = runner.New(runner.Services{Log: a.store, Encoder: encoder, Kinds: a.kinds, Registries: a.registries,
+		Permissions: a.permissions, Agents: a.agents, Models: a.models, Schemas: &schema.Cache{}, Live: live, Outputs: a.outputs,
+		Tasks: a.tasks, Todos: todos, Logger: a.logger.Named("runner")}, a.runnerConfig())
 	if err := a.recover(ctx, work); err != nil {
 		return err
 	}
-	sessions := session.NewSessions(a.store, encoder, places{}, a.coordinator, session.Defaults{Agent: a.agents.Default(), Model: a.config.Model})
 	a.backend = &backend{log: a.store, sessions: sessions, permissions: a.permissions, todos: todos, coordinator: a.coordinator, live: live,
 		plugins: a.plugins, agents: a.agents, catalog: a.catalog, keys: newKeys(a.store.KV(), time.Now), directory: a.directory}
 	tokens := server.NewTokenStore(a.store.KV(), time.Now)
@@ -146,7 +156,7 @@ func (a *app) startRunner(ctx context.Context, encoder session.Encoder) error {
 		Listen: a.listen, Socket: socketPath(a.config.Data), AllowedHosts: a.config.AllowedHosts, AllowedOrigins: a.config.AllowedOrigins,
 		Version: version, Logger: a.logger.Named("server"),
 	}, server.Backend{
-		Sessions: sessionService{a.backend}, Prompts: promptService{a.backend}, Blobs: blobService{a.store.Blobs()}, Control: controlService{a.backend},
+		Sessions: sessionService{a.backend}, Prompts: promptService{a.backend}, Waiting: waitingService{a.backend}, Reports: reportService{a.backend}, Blobs: blobService{a.store.Blobs()}, Control: controlService{a.backend},
 		Permissions: permissionService{a.backend}, Questions: questionService{a.backend}, Plugins: pluginService{a.backend}, Agents: agentService{a.backend}, Models: modelService{a.backend},
 		Events: eventService{a.backend}, Deltas: deltaService{a.backend}, Access: tokens, Tokens: tokens,
 		Ready: func(context.Context) error { return nil },
@@ -195,6 +205,9 @@ func (a *app) recover(ctx context.Context, work *runner.Runner) error {
 		}
 	}
 	if a.wakes {
+		if err := a.tasks.Start(ctx); err != nil {
+			return fmt.Errorf("go on with tasks: %w", err)
+		}
 		for _, id := range woken {
 			a.coordinator.Wake(id, 0)
 		}

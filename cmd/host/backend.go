@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -68,19 +69,35 @@ func (b *backend) status(ctx context.Context, id string) (protocol.Status, error
 }
 
 func (b *backend) show(ctx context.Context, s session.Session, cursor string) (protocol.Session, error) {
-	var item view.Item
+	var with shown
 	// The list is a view: it may be behind, and a session is shown without it.
 	_ = b.log.View(ctx, func(tx store.Tx) (err error) {
-		item, err = view.Get(ctx, tx, s.ID)
+		with.item, err = view.Get(ctx, tx, s.ID)
 		return err
 	})
-	status, err := b.status(ctx, s.ID)
+	err := b.log.View(ctx, func(tx store.Tx) error { return with.load(ctx, tx, s.ID) })
 	if err != nil {
 		return protocol.Session{}, err
 	}
-	wire := wireSession(s, item, status)
+	if with.status, err = b.status(ctx, s.ID); err != nil {
+		return protocol.Session{}, err
+	}
+	wire := wireSession(s, with)
 	wire.Cursor = cursor
 	return wire, nil
+}
+
+// load reads what the kernel's tables tell.
+func (s *shown) load(ctx context.Context, tx store.Tx, id string) (err error) {
+	activity, err := session.LoadActivity(ctx, tx, id)
+	switch {
+	case err == nil:
+		s.activity = &activity
+	case !errors.Is(err, session.ErrNotFound):
+		return err
+	}
+	s.totals, err = session.LoadTotals(ctx, tx, id)
+	return err
 }
 
 // sessionService is server.Sessions.
@@ -99,11 +116,9 @@ func (b sessionService) Create(ctx context.Context, caller server.Caller, reques
 		}
 		id = idOf(session.PrefixSession, caller)
 	}
-	if err := b.chosen(request.Agent, func() error { _, err := b.sessions.Get(ctx, id); return err }); err != nil {
-		return protocol.Session{}, false, wireError(err)
-	}
 	s, created, err := b.sessions.Create(ctx, by, session.CreateRequest{
-		ID: id, Directory: directory, Title: request.Title, Agent: request.Agent, Model: kernelModel(request.Model)})
+		ID: id, Directory: directory, Title: request.Title, Agent: request.Agent, Model: kernelModel(request.Model),
+		Rules: kernelRules(request.Rules), Budgets: kernelBudgets(request.Budgets)})
 	if err == nil && !created && request.ID == "" {
 		err = b.createdBy(ctx, id, by.Cause)
 	}
@@ -157,6 +172,7 @@ func (b sessionService) List(ctx context.Context, request protocol.ListSessions)
 	}
 	var items []view.Item
 	var sessions []session.Session
+	var with []shown
 	var more bool
 	err := b.log.View(ctx, func(tx store.Tx) (err error) {
 		if items, more, err = view.Read(ctx, tx, query); err != nil {
@@ -167,7 +183,11 @@ func (b sessionService) List(ctx context.Context, request protocol.ListSessions)
 			if err != nil {
 				return err
 			}
-			sessions = append(sessions, s)
+			one := shown{item: item}
+			if err := one.load(ctx, tx, item.ID); err != nil {
+				return err
+			}
+			sessions, with = append(sessions, s), append(with, one)
 		}
 		return nil
 	})
@@ -176,11 +196,10 @@ func (b sessionService) List(ctx context.Context, request protocol.ListSessions)
 	}
 	list := protocol.SessionList{Sessions: make([]protocol.Session, len(items))}
 	for i, item := range items {
-		status, err := b.status(ctx, item.ID)
-		if err != nil {
+		if with[i].status, err = b.status(ctx, item.ID); err != nil {
 			return protocol.SessionList{}, wireError(err)
 		}
-		list.Sessions[i] = wireSession(sessions[i], item, status)
+		list.Sessions[i] = wireSession(sessions[i], with[i])
 	}
 	if more {
 		list.Next = strconv.FormatInt(items[len(items)-1].Position, 36)
@@ -197,7 +216,11 @@ func (b sessionService) Messages(ctx context.Context, id string, request protoco
 	if request.After != nil {
 		after = *request.After
 	}
-	messages, err := b.sessions.Messages(ctx, id, after, request.Limit+1)
+	read := b.sessions.Messages
+	if request.Timeline {
+		read = b.sessions.Timeline
+	}
+	messages, err := read(ctx, id, after, request.Limit+1)
 	if err != nil {
 		return protocol.MessageList{}, wireError(err)
 	}

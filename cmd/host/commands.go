@@ -15,6 +15,10 @@ import (
 const (
 	commandInterrupt = "interrupt"
 	commandResume    = "resume"
+	commandChange    = "change"
+	commandMove      = "move"
+	commandCancel    = "cancel"
+	commandRevise    = "revise"
 	commandReply     = "reply"
 )
 
@@ -49,54 +53,104 @@ func (b *backend) standing(ctx context.Context, id string) func() (string, int64
 	}
 }
 
+// once carries out a command on a session, unless an attempt under the caller's key
+// left its event already: then it answers that one's sequence. run answers the sequence
+// of the command's event, -1 when it left none.
+func (b *backend) once(ctx context.Context, caller server.Caller, command, id string, body any,
+	run func(ctx context.Context, by session.Origin) (seq int64, err error)) (int64, error) {
+	by := origin(caller)
+	if caller.Key == "" {
+		return run(ctx, by)
+	}
+	row, over, err := b.keys.begin(ctx, caller, command, body, b.standing(ctx, id))
+	if err != nil {
+		return -1, err
+	}
+	defer over()
+	by.Cause = row.Request
+	var interrupted bool
+	event, done, err := b.find(ctx, id, row.After, func(event store.Event) (bool, error) {
+		interrupted = interrupted || event.Type == session.InterruptRequested{}.EventType()
+		return event.Cause == row.Request, nil
+	})
+	switch {
+	case err != nil:
+		return -1, err
+	case done:
+		return event.Seq, nil
+	case interrupted && command == commandResume:
+		return -1, nil // what came after the command has overtaken it
+	}
+	// A caller that goes away leaves the command to its end, so that its retry answers
+	// when it is done.
+	return run(context.WithoutCancel(ctx), by)
+}
+
 // controlService is server.Control.
 type controlService struct{ *backend }
 
 // Interrupt stops the session's work. A repeated one answers when that has stopped.
 func (b controlService) Interrupt(ctx context.Context, caller server.Caller, id string) (protocol.CommandReceipt, error) {
-	return b.once(ctx, caller, commandInterrupt, id, b.sessions.Interrupt)
+	seq, err := b.once(ctx, caller, commandInterrupt, id, id, func(ctx context.Context, by session.Origin) (int64, error) {
+		return b.sessions.Interrupt(ctx, by, id)
+	})
+	return b.receipt(ctx, id, seq, err)
 }
 
-// Resume asks for a provider turn, which is durable with its event. A repeated one
-// asks for none when an interrupt came since.
+// Resume asks for a turn. A repeated one that had no effect before an interrupt has
+// none after it.
 func (b controlService) Resume(ctx context.Context, caller server.Caller, id string) (protocol.CommandReceipt, error) {
-	return b.once(ctx, caller, commandResume, id, b.sessions.Resume)
+	seq, err := b.once(ctx, caller, commandResume, id, id, func(ctx context.Context, by session.Origin) (int64, error) {
+		return b.sessions.Resume(ctx, by, id)
+	})
+	return b.receipt(ctx, id, seq, err)
 }
 
-// once carries out a command that leaves one event, once per key, and answers the
-// event's place.
-func (b controlService) once(ctx context.Context, caller server.Caller, command, id string,
-	run func(ctx context.Context, origin session.Origin, id string) (int64, error)) (protocol.CommandReceipt, error) {
-	by := origin(caller)
-	receipt := func(seq int64) protocol.CommandReceipt {
-		return protocol.CommandReceipt{SessionID: id, Seq: &seq, Cursor: b.cursor(seq)}
-	}
-	if caller.Key != "" {
-		row, over, err := b.keys.begin(ctx, caller, command, id, b.standing(ctx, id))
-		if err != nil {
-			return protocol.CommandReceipt{}, wireError(err)
-		}
-		defer over()
-		by.Cause = row.Request
-		event, done, err := b.find(ctx, id, row.After, func(event store.Event) (bool, error) {
-			overtaken := command == commandResume && event.Type == (session.InterruptRequested{}).EventType()
-			return overtaken || event.Cause == row.Request, nil
-		})
-		if err != nil {
-			return protocol.CommandReceipt{}, wireError(err)
-		}
-		if done {
-			return receipt(event.Seq), nil
-		}
-		// A caller that goes away leaves the command to its end, so that its retry
-		// answers when the work has stopped.
-		ctx = context.WithoutCancel(ctx)
-	}
-	seq, err := run(ctx, by, id)
+// receipt has the place of the command's event, or of the log's end when it has none.
+func (b controlService) receipt(ctx context.Context, id string, seq int64, err error) (protocol.CommandReceipt, error) {
 	if err != nil {
 		return protocol.CommandReceipt{}, wireError(err)
 	}
-	return receipt(seq), nil
+	if seq < 0 {
+		cursor, err := b.head(ctx, id)
+		return protocol.CommandReceipt{SessionID: id, Cursor: cursor}, wireError(err)
+	}
+	return protocol.CommandReceipt{SessionID: id, Seq: &seq, Cursor: b.cursor(seq)}, nil
+}
+
+func (b controlService) Change(ctx context.Context, caller server.Caller, id string, change protocol.ChangeSession) (protocol.Session, error) {
+	kernel := session.Change{Agent: change.Agent, Model: kernelModel(change.Model)}
+	if change.Rules != nil {
+		rules := kernelRules(*change.Rules)
+		kernel.Rules = &rules
+	}
+	if change.Budgets != nil {
+		budgets := kernelBudgets(*change.Budgets)
+		kernel.Budgets = &budgets
+	}
+	return b.changed(ctx, caller, commandChange, id, change, func(ctx context.Context, by session.Origin) error {
+		_, err := b.sessions.Change(ctx, by, id, kernel)
+		return err
+	})
+}
+
+func (b controlService) Move(ctx context.Context, caller server.Caller, id string, move protocol.MoveSession) (protocol.Session, error) {
+	return b.changed(ctx, caller, commandMove, id, move, func(ctx context.Context, by session.Origin) error {
+		_, err := b.sessions.Move(ctx, by, id, move.Location.Directory)
+		return err
+	})
+}
+
+// changed carries out a command and answers the session as it is then.
+func (b controlService) changed(ctx context.Context, caller server.Caller, command, id string, body any,
+	run func(ctx context.Context, by session.Origin) error) (protocol.Session, error) {
+	_, err := b.once(ctx, caller, command, id, []any{id, body}, func(ctx context.Context, by session.Origin) (int64, error) {
+		return -1, run(ctx, by)
+	})
+	if err != nil {
+		return protocol.Session{}, wireError(err)
+	}
+	return sessionService(b).Get(ctx, id)
 }
 
 // permissionService is server.Permissions.

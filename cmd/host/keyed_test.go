@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+
 	"github.com/plinthhost/plinth/client/protocol"
 	"github.com/plinthhost/plinth/host/server"
 	"github.com/plinthhost/plinth/session"
@@ -16,6 +18,8 @@ type keyed struct {
 	run func(r *rig, caller server.Caller, id string, other bool) (receipt any, err error)
 	// effects counts what the command did.
 	effects func(r *rig, id string) int
+	// single: once it was done there is nothing left for others to do.
+	single bool
 }
 
 func keyedCommands() []keyed {
@@ -34,7 +38,7 @@ func keyedCommands() []keyed {
 					r.t.Fatal(err)
 				}
 				return len(list.Sessions)
-			},
+			}, false,
 		},
 		{
 			"prompt", (*rig).session,
@@ -43,7 +47,7 @@ func keyedCommands() []keyed {
 				hold := false
 				return promptService{r.backend}.Admit(r.within(), caller, id, protocol.Prompt{PromptBody: body, Resume: &hold})
 			},
-			func(r *rig, id string) int { return r.count(id, is[session.PromptAdmitted]) },
+			func(r *rig, id string) int { return r.count(id, is[session.PromptAdmitted]) }, false,
 		},
 		{
 			"interrupt", (*rig).session,
@@ -53,7 +57,7 @@ func keyedCommands() []keyed {
 				}
 				return controlService{r.backend}.Interrupt(r.within(), caller, id)
 			},
-			func(r *rig, id string) int { return r.count(id, is[session.InterruptRequested]) },
+			func(r *rig, id string) int { return r.count(id, is[session.InterruptRequested]) }, false,
 		},
 		{
 			"resume",
@@ -79,7 +83,7 @@ func keyedCommands() []keyed {
 					started, ok := payload.(session.ActivityStarted)
 					return ok && started.Opener == session.OpenedByResume
 				})
-			},
+			}, false,
 		},
 		{
 			"reply", func(r *rig) string { return r.asked(r.session()) },
@@ -89,7 +93,43 @@ func keyedCommands() []keyed {
 			},
 			func(r *rig, id string) int {
 				return r.count(r.sessionOf(id), is[session.PermissionReplied])
+			}, true,
+		},
+		{
+			"change", (*rig).session,
+			func(r *rig, caller server.Caller, id string, other bool) (any, error) {
+				agent := map[bool]string{false: "plan", true: "other"}[other]
+				return controlService{r.backend}.Change(r.within(), caller, id, protocol.ChangeSession{Agent: agent})
 			},
+			func(r *rig, id string) int { return r.count(id, is[session.AgentSwitched]) }, true,
+		},
+		{
+			"move", (*rig).session,
+			func(r *rig, caller server.Caller, id string, other bool) (any, error) {
+				directory := map[bool]string{false: os.TempDir(), true: "/"}[other]
+				return controlService{r.backend}.Move(r.within(), caller, id, protocol.MoveSession{Location: protocol.Location{Directory: directory}})
+			},
+			func(r *rig, id string) int { return r.count(id, is[session.Moved]) }, true,
+		},
+		{
+			"cancel", (*rig).held,
+			func(r *rig, caller server.Caller, id string, other bool) (any, error) {
+				in := r.sessionOfPrompt(id)
+				if other {
+					id = r.held()
+				}
+				return waitingService{r.backend}.Cancel(r.within(), caller, in, id)
+			},
+			func(r *rig, id string) int { return r.count(r.sessionOfPrompt(id), is[session.PromptCancelled]) }, true,
+		},
+		{
+			"revise", (*rig).held,
+			func(r *rig, caller server.Caller, id string, other bool) (any, error) {
+				text := map[bool]string{false: "count 2", true: "count 3"}[other]
+				return waitingService{r.backend}.Change(r.within(), caller, r.sessionOfPrompt(id), id,
+					protocol.ChangePrompt{Prompt: &protocol.PromptBody{Text: text}, Delivery: protocol.Queue})
+			},
+			func(r *rig, id string) int { return r.count(r.sessionOfPrompt(id), is[session.PromptEdited]) }, true,
 		},
 		{
 			"answer", func(r *rig) string { return r.question(r.session()) },
@@ -97,7 +137,7 @@ func keyedCommands() []keyed {
 				label := map[bool]string{false: "Red", true: "Green"}[other]
 				return questionService{r.backend}.Answer(r.within(), caller, id, protocol.QuestionAnswer{Answers: [][]string{{label}}})
 			},
-			func(r *rig, id string) int { return r.count(r.sessionOf(id), is[session.QuestionAnswered]) },
+			func(r *rig, id string) int { return r.count(r.sessionOf(id), is[session.QuestionAnswered]) }, true,
 		},
 		{
 			"dismiss", func(r *rig) string { return r.question(r.session()) },
@@ -107,7 +147,7 @@ func keyedCommands() []keyed {
 				}
 				return questionService{r.backend}.Dismiss(r.within(), caller, id)
 			},
-			func(r *rig, id string) int { return r.count(r.sessionOf(id), is[session.QuestionDismissed]) },
+			func(r *rig, id string) int { return r.count(r.sessionOf(id), is[session.QuestionDismissed]) }, true,
 		},
 	}
 }
@@ -144,6 +184,27 @@ func (r *rig) record(aggregate string, payload session.Payload) store.Event {
 
 func (r *rig) encoder() session.Encoder {
 	return session.Encoder{IDs: session.NewIDs(session.SystemClock{}), Clock: session.SystemClock{}}
+}
+
+// held answers a prompt that waits in a session of its own.
+func (r *rig) held() string {
+	r.t.Helper()
+	hold := false
+	receipt, err := promptService{r.backend}.Admit(r.within(), server.Caller{Actor: "test"}, r.session(),
+		protocol.Prompt{PromptBody: protocol.PromptBody{Text: "count 1"}, Resume: &hold})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return receipt.ID
+}
+
+func (r *rig) sessionOfPrompt(id string) string {
+	r.t.Helper()
+	input, err := r.backend.sessions.Input(r.within(), id)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return input.Session
 }
 
 // asked makes the session ask a permission and answers the request's id.

@@ -17,9 +17,6 @@ func (b promptService) Admit(ctx context.Context, caller server.Caller, id strin
 	if message == "" {
 		message = idOf(session.PrefixMessage, caller)
 	}
-	if err := b.chosen(prompt.Agent, func() error { _, err := b.sessions.Input(ctx, message); return err }); err != nil {
-		return protocol.Receipt{}, wireError(err)
-	}
 	input, err := b.sessions.Admit(ctx, origin(caller), session.PromptRequest{
 		ID: message, Session: id, Prompt: kernelPrompt(prompt.PromptBody), Delivery: session.Delivery(prompt.Delivery),
 		AdmitOnly: prompt.Resume != nil && !*prompt.Resume,
@@ -50,7 +47,7 @@ func (b promptService) Inbox(ctx context.Context, id string) (protocol.Inbox, er
 const waitPage = 256
 
 // Wait follows the log from the admission to the end of the activity that took
-// the prompt. An activity that could not begin for lack of context is an answer
+// the prompt; one that is cancelled is a conflict. An activity that could not begin for lack of context is an answer
 // too: the prompt is still pending then.
 func (b promptService) Wait(ctx context.Context, id, message string) (protocol.PromptResult, error) {
 	input, err := b.sessions.Input(ctx, message)
@@ -74,6 +71,10 @@ func (b promptService) Wait(ctx context.Context, id, message string) (protocol.P
 			case session.PromptPromoted:
 				if e.Message == message {
 					promoted = event.Seq
+				}
+			case session.PromptCancelled:
+				if e.Message == message {
+					return protocol.PromptResult{}, protocol.Errorf(protocol.Conflict, "the prompt %s was cancelled before the session took it", message)
 				}
 			case session.ActivityEnded:
 				blocked := e.Error != nil && e.Error.Code == session.FailureContextBlocked

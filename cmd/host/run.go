@@ -197,6 +197,10 @@ func (r *run) event(ctx context.Context, event *protocol.Event) (*session.Activi
 	switch e := payload.(type) {
 	case session.PromptPromoted:
 		r.promoted = r.promoted || e.Message == r.receipt.ID
+	case session.PromptCancelled:
+		if e.Message == r.receipt.ID {
+			return nil, &exitError{exitInterrupted, errors.New("the prompt was cancelled before the session took it")}
+		}
 	case session.PermissionAsked:
 		return nil, r.asks.permission(ctx, wirePermission(session.Permission{PermissionAsked: e, Session: event.Session}, event.Cursor))
 	case session.QuestionAsked:

@@ -75,16 +75,71 @@ func kernelModel(model *protocol.ModelRef) *session.ModelRef {
 	return &session.ModelRef{Provider: model.Provider, Model: model.Model, Variant: model.Variant}
 }
 
-func wireSession(s session.Session, item view.Item, status protocol.Status) protocol.Session {
+// shown is what is told of a session beside its own row.
+type shown struct {
+	item     view.Item
+	status   protocol.Status
+	activity *session.Activity
+	totals   session.Totals
+}
+
+func wireSession(s session.Session, with shown) protocol.Session {
+	usage := protocol.Usage(with.totals.Usage)
 	wire := protocol.Session{
-		ID: s.ID, Title: s.Title, Agent: s.Agent, Model: wireModel(s.Model), Status: status,
+		Parent: s.Parent, Activity: wireActivity(with.activity), Usage: &usage, Rules: wireRules(s.Rules), Budgets: wireBudgets(s.Budgets),
+		ID: s.ID, Title: s.Title, Agent: s.Agent, Model: wireModel(s.Model), Status: with.status,
 		Location: protocol.Location{Directory: s.Location.Directory, Root: s.Location.Root, Git: s.Location.Git},
-		Created:  instant(s.Created), Updated: instant(max(s.Created, item.Updated)),
+		Created:  instant(s.Created), Updated: instant(max(s.Created, with.item.Updated)),
 	}
 	if wire.Title == "" {
-		wire.Title = item.Preview
+		wire.Title = with.item.Preview
 	}
 	return wire
+}
+
+func wireActivity(activity *session.Activity) *protocol.Activity {
+	if activity == nil {
+		return nil
+	}
+	wire := &protocol.Activity{ID: activity.ID, State: protocol.ActivityState(activity.State), Turns: activity.Turns}
+	if n := len(activity.Retries); n > 0 {
+		retry := wireRetry(activity.Retries[n-1])
+		wire.Retry = &retry
+	}
+	return wire
+}
+
+func wireRetry(retry session.Retry) protocol.Retry {
+	return protocol.Retry{Attempt: retry.Attempt, Time: instant(retry.At), Error: wireFailure(&retry.Error)}
+}
+
+func wireRules(rules []session.Rule) (wire []protocol.Rule) {
+	for _, rule := range rules {
+		wire = append(wire, protocol.Rule{Action: rule.Action, Resource: rule.Resource, Effect: protocol.Effect(rule.Effect)})
+	}
+	return wire
+}
+
+func kernelRules(rules []protocol.Rule) (kernel []session.Rule) {
+	for _, rule := range rules {
+		kernel = append(kernel, session.Rule{Action: rule.Action, Resource: rule.Resource, Effect: session.Effect(rule.Effect)})
+	}
+	return kernel
+}
+
+func wireBudgets(budgets []session.Budget) (wire []protocol.Budget) {
+	for _, b := range budgets {
+		wire = append(wire, protocol.Budget{Tokens: b.Tokens, CostNano: b.CostNano, Turns: b.Turns, Per: string(b.Per), Action: string(b.Action)})
+	}
+	return wire
+}
+
+func kernelBudgets(budgets []protocol.Budget) (kernel []session.Budget) {
+	for _, b := range budgets {
+		kernel = append(kernel, session.Budget{Tokens: b.Tokens, CostNano: b.CostNano, Turns: b.Turns,
+			Per: session.BudgetSpan(b.Per), Action: session.BudgetAction(b.Action)})
+	}
+	return kernel
 }
 
 func kernelPrompt(p protocol.PromptBody) session.Prompt {
@@ -118,7 +173,7 @@ func wirePrompt(p session.Prompt) protocol.PromptBody {
 		body.Model = wireModel(*p.Model)
 	}
 	for _, file := range p.Files {
-		body.Files = append(body.Files, protocol.File{Blob: file.Blob, Path: file.Path, Mime: file.Mime, Name: file.Name, Source: wireSource(file.Source)})
+		body.Files = append(body.Files, wireFile(file))
 	}
 	for _, agent := range p.Agents {
 		body.Agents = append(body.Agents, protocol.Mention{Name: agent.Name, Source: wireSource(agent.Source)})
@@ -127,6 +182,10 @@ func wirePrompt(p session.Prompt) protocol.PromptBody {
 		body.References = append(body.References, protocol.Mention{Name: reference.Name, Source: wireSource(reference.Source)})
 	}
 	return body
+}
+
+func wireFile(file session.PromptFile) protocol.File {
+	return protocol.File{Blob: file.Blob, Path: file.Path, Mime: file.Mime, Name: file.Name, Source: wireSource(file.Source)}
 }
 
 func wireSource(source *session.PromptSource) *protocol.Source {
@@ -139,53 +198,8 @@ func wireSource(source *session.PromptSource) *protocol.Source {
 func wireReceipt(input session.Input, cursor string) protocol.Receipt {
 	return protocol.Receipt{
 		ID: input.ID, SessionID: input.Session, Delivery: protocol.Delivery(input.Delivery), AdmittedSeq: input.Admitted,
-		PromotedSeq: input.Promoted, Time: instant(input.Created), Prompt: wirePrompt(input.Prompt), Cursor: cursor,
+		PromotedSeq: input.Promoted, CancelledSeq: input.Cancelled, Synthetic: input.Synthetic, Time: instant(input.Created), Prompt: wirePrompt(input.Prompt), Cursor: cursor,
 	}
-}
-
-func wireMessages(messages []session.Message) []protocol.Message {
-	wire := make([]protocol.Message, len(messages))
-	for i, message := range messages {
-		wire[i] = wireMessage(message)
-	}
-	return wire
-}
-
-func wireMessage(m session.Message) protocol.Message {
-	wire := protocol.Message{
-		ID: m.ID, Type: protocol.MessageType(m.Type), Seq: m.Seq, Created: instant(m.Created), Text: m.Text,
-		Agent: m.Agent, Finish: string(m.Finish), Error: wireFailure(m.Error), Completed: instantOrNil(m.Completed),
-	}
-	if m.Prompt != nil {
-		prompt := wirePrompt(*m.Prompt)
-		wire.Prompt = &prompt
-	}
-	if m.Model != nil {
-		wire.Model = wireModel(*m.Model)
-	}
-	if m.Usage != nil {
-		usage := protocol.Usage(*m.Usage)
-		wire.Usage = &usage
-	}
-	for _, part := range m.Parts {
-		wire.Parts = append(wire.Parts, protocol.Part{ID: part.ID, Type: protocol.PartType(part.Type), Text: part.Text, Tool: wireTool(part.Tool)})
-	}
-	return wire
-}
-
-func wireTool(tool *session.ToolPart) *protocol.ToolCall {
-	if tool == nil {
-		return nil
-	}
-	wire := &protocol.ToolCall{Name: tool.Name, State: protocol.ToolState(tool.State), Input: protocol.Raw(tool.Input), Title: tool.Title,
-		Structured: protocol.Raw(tool.Structured), Started: instantOrNil(tool.Started), Settled: instantOrNil(tool.Settled)}
-	for _, content := range tool.Content {
-		wire.Content = append(wire.Content, protocol.Content(content))
-	}
-	if tool.Error != nil {
-		wire.Error = &protocol.ToolError{Kind: tool.Error.Kind, Message: tool.Error.Message}
-	}
-	return wire
 }
 
 func wireFailure(failure *session.Failure) *protocol.Failure {

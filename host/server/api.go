@@ -22,6 +22,8 @@ func (s *Server) routes() http.Handler {
 	s.sessionRoutes(api)
 	s.promptRoutes(api)
 	s.blobRoutes(api)
+	s.waitingRoutes(api)
+	s.changeRoutes(api)
 	s.permissionRoutes(api)
 	s.questionRoutes(api)
 	s.pluginRoutes(api)
@@ -121,7 +123,8 @@ func (s *Server) requireScope(scope protocol.Scope) func(huma.Context, func(huma
 // callerOf is who makes the command, with its headers Idempotency-Key and
 // traceparent.
 func callerOf(ctx context.Context, key, trace string) Caller {
-	return Caller{Actor: principalOf(ctx).Actor, Key: key, Trace: traceparent(trace)}
+	principal := principalOf(ctx)
+	return Caller{Actor: principal.Actor, Key: key, Trace: traceparent(trace), Approves: principal.allows(protocol.ScopeApprove)}
 }
 
 // traceparent answers the header when it is well formed, else nothing.

@@ -42,6 +42,8 @@ type listMessagesInput struct {
 	ID    string `path:"id" doc:"The session's id."`
 	After int64  `query:"after" default:"-1" minimum:"-1" doc:"The seq to go on from; the beginning when absent."`
 	Limit int    `query:"limit" minimum:"1" maximum:"200" doc:"Messages per page; 50 when absent."`
+
+	Timeline bool `query:"timeline" doc:"Also the parts that people look at: files and mentions of prompts, retries, snapshots, steps."`
 }
 
 // sessionRoutes registers what creates, reads, stops and starts sessions.
@@ -50,7 +52,7 @@ func (s *Server) sessionRoutes(api huma.API) {
 		OperationID: "create-session", Method: http.MethodPost, Path: "/v1/sessions",
 		Summary: "Create a session; a known id answers the session that has it", DefaultStatus: http.StatusCreated,
 	}, func(ctx context.Context, in *createSessionInput) (*createSessionOutput, error) {
-		session, created, err := s.backend.Sessions.Create(ctx, callerOf(ctx, in.Key, in.Trace), in.Body)
+		session, created, err := s.create(ctx, callerOf(ctx, in.Key, in.Trace), in.Body)
 		if err != nil {
 			return nil, err
 		}
@@ -77,7 +79,7 @@ func (s *Server) sessionRoutes(api huma.API) {
 	route(s, api, protocol.ScopeRead, huma.Operation{
 		OperationID: "list-messages", Method: http.MethodGet, Path: "/v1/sessions/{id}/messages", Summary: "The transcript, by sequence",
 	}, func(ctx context.Context, in *listMessagesInput) (*answer[protocol.MessageList], error) {
-		list, err := s.listMessages(ctx, in.ID, protocol.ListMessages{After: &in.After, Limit: in.Limit})
+		list, err := s.listMessages(ctx, in.ID, protocol.ListMessages{After: &in.After, Limit: in.Limit, Timeline: in.Timeline})
 		return &answer[protocol.MessageList]{list}, err
 	})
 	route(s, api, protocol.ScopeWrite, huma.Operation{
@@ -94,6 +96,14 @@ func (s *Server) sessionRoutes(api huma.API) {
 		receipt, err := s.backend.Control.Resume(ctx, callerOf(ctx, in.Key, in.Trace), in.ID)
 		return &answer[protocol.CommandReceipt]{receipt}, err
 	})
+}
+
+// create refuses rules of a caller that may not answer what they answer.
+func (s *Server) create(ctx context.Context, caller Caller, request protocol.CreateSession) (protocol.Session, bool, error) {
+	if err := caller.mayRule(len(request.Rules) > 0); err != nil {
+		return protocol.Session{}, false, err
+	}
+	return s.backend.Sessions.Create(ctx, caller, request)
 }
 
 // Sizes of pages of sessions and messages.

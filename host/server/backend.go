@@ -14,7 +14,9 @@ type Backend struct {
 	Sessions    Sessions
 	Prompts     Prompts
 	Blobs       Blobs
+	Waiting     Waiting
 	Control     Control
+	Reports     Reports
 	Permissions Permissions
 	Questions   Questions
 	Plugins     Plugins
@@ -39,6 +41,8 @@ type Caller struct {
 	Key string
 	// Trace is the W3C traceparent of the request, or empty.
 	Trace string
+	// Approves: it may answer permissions, and so set rules that answer them.
+	Approves bool
 }
 
 // Sessions creates and reads sessions. An unknown id is not_found, a deleted one
@@ -71,11 +75,29 @@ type Blobs interface {
 	Put(ctx context.Context, value []byte) (digest string, err error)
 }
 
-// Control starts and stops the work of a session.
+// Waiting changes prompts that wait. One that the session has taken, or that was
+// cancelled, is a conflict; one of another session is not_found.
+type Waiting interface {
+	Cancel(ctx context.Context, caller Caller, session, id string) (protocol.Receipt, error)
+	// Change does all of the change, or nothing.
+	Change(ctx context.Context, caller Caller, session, id string, change protocol.ChangePrompt) (protocol.Receipt, error)
+}
+
+// Control starts and stops the work of a session, and says with what it goes on.
 type Control interface {
 	// Interrupt answers when the work has stopped and was cleaned up.
 	Interrupt(ctx context.Context, caller Caller, session string) (protocol.CommandReceipt, error)
 	Resume(ctx context.Context, caller Caller, session string) (protocol.CommandReceipt, error)
+	// Change does all of the change, or nothing.
+	Change(ctx context.Context, caller Caller, session string, change protocol.ChangeSession) (protocol.Session, error)
+	Move(ctx context.Context, caller Caller, session string, move protocol.MoveSession) (protocol.Session, error)
+}
+
+// Reports tell what a session led to.
+type Reports interface {
+	// Children answers the sessions that its calls made, oldest first.
+	Children(ctx context.Context, session string) (protocol.SessionList, error)
+	Usage(ctx context.Context, session string) (protocol.SessionUsage, error)
 }
 
 // Permissions are what waits for a person to allow it, and what people allowed for

@@ -9,7 +9,7 @@ import (
 // browser may keep the answer, in seconds. Credentials are not among it: a page
 // sends its token itself, so a cookie or a password of the browser opens nothing.
 const (
-	corsMethods = "GET, POST, DELETE"
+	corsMethods = "GET, POST, PATCH, DELETE"
 	corsHeaders = "Authorization, Content-Type, Idempotency-Key, Last-Event-ID, Traceparent"
 	corsMaxAge  = "600"
 )

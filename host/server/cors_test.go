@@ -76,7 +76,7 @@ func TestPreflight(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"Access-Control-Allow-Origin":  page,
-		"Access-Control-Allow-Methods": "GET, POST, DELETE",
+		"Access-Control-Allow-Methods": "GET, POST, PATCH, DELETE",
 		"Access-Control-Allow-Headers": "Authorization, Content-Type, Idempotency-Key, Last-Event-ID, Traceparent",
 		"Access-Control-Max-Age":       "600",
 		"Vary":                         "Origin",

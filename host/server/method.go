@@ -30,7 +30,7 @@ func takes[P any](scope protocol.Scope, f func(ctx context.Context, caller Calle
 func (s *Server) methodTable() map[string]method {
 	return map[string]method{
 		protocol.MethodSessionCreate: takes(protocol.ScopeWrite, func(ctx context.Context, caller Caller, p protocol.CreateSession) (any, string, string, error) {
-			session, _, err := s.backend.Sessions.Create(ctx, caller, p)
+			session, _, err := s.create(ctx, caller, p)
 			return session, session.ID, session.Cursor, err
 		}),
 		protocol.MethodSessionGet: takes(protocol.ScopeRead, func(ctx context.Context, _ Caller, p protocol.SessionParams) (any, string, string, error) {
@@ -59,6 +59,30 @@ func (s *Server) methodTable() map[string]method {
 		}),
 		protocol.MethodSessionResume: takes(protocol.ScopeWrite, func(ctx context.Context, caller Caller, p protocol.SessionParams) (any, string, string, error) {
 			receipt, err := s.backend.Control.Resume(ctx, caller, p.SessionID)
+			return receipt, receipt.SessionID, receipt.Cursor, err
+		}),
+		protocol.MethodSessionChange: takes(protocol.ScopeWrite, func(ctx context.Context, caller Caller, p protocol.ChangeSessionParams) (any, string, string, error) {
+			session, err := s.changeSession(ctx, caller, p.SessionID, p.ChangeSession)
+			return session, session.ID, session.Cursor, err
+		}),
+		protocol.MethodSessionMove: takes(protocol.ScopeWrite, func(ctx context.Context, caller Caller, p protocol.MoveSessionParams) (any, string, string, error) {
+			session, err := s.backend.Control.Move(ctx, caller, p.SessionID, p.MoveSession)
+			return session, session.ID, session.Cursor, err
+		}),
+		protocol.MethodSessionChildren: takes(protocol.ScopeRead, func(ctx context.Context, _ Caller, p protocol.SessionParams) (any, string, string, error) {
+			list, err := s.children(ctx, p.SessionID)
+			return list, "", "", err
+		}),
+		protocol.MethodSessionUsage: takes(protocol.ScopeRead, func(ctx context.Context, _ Caller, p protocol.SessionParams) (any, string, string, error) {
+			usage, err := s.backend.Reports.Usage(ctx, p.SessionID)
+			return usage, p.SessionID, usage.Cursor, err
+		}),
+		protocol.MethodInboxCancel: takes(protocol.ScopeWrite, func(ctx context.Context, caller Caller, p protocol.InboxParams) (any, string, string, error) {
+			receipt, err := s.backend.Waiting.Cancel(ctx, caller, p.SessionID, p.ID)
+			return receipt, receipt.SessionID, receipt.Cursor, err
+		}),
+		protocol.MethodInboxChange: takes(protocol.ScopeWrite, func(ctx context.Context, caller Caller, p protocol.ChangePromptParams) (any, string, string, error) {
+			receipt, err := s.backend.Waiting.Change(ctx, caller, p.SessionID, p.ID, p.ChangePrompt)
 			return receipt, receipt.SessionID, receipt.Cursor, err
 		}),
 		protocol.MethodPermissionsList: takes(protocol.ScopeRead, func(ctx context.Context, _ Caller, p protocol.PermissionsParams) (any, string, string, error) {
@@ -118,7 +142,7 @@ func (c *conn) call(ctx context.Context, req *protocol.Req) protocol.Res {
 	if err := c.principal.authorise(m.scope); err != nil {
 		return failed(req.ID, s.wireError(req.Method, err))
 	}
-	result, session, cursor, err := m.call(ctx, Caller{Actor: c.principal.Actor, Key: req.Key}, req.Params)
+	result, session, cursor, err := m.call(ctx, Caller{Actor: c.principal.Actor, Key: req.Key, Approves: c.principal.allows(protocol.ScopeApprove)}, req.Params)
 	if err == nil {
 		err = s.awaitCursor(ctx, session, cursor)
 	}

@@ -101,6 +101,14 @@ func TestRequests(t *testing.T) {
 	good("approval.remove", `{"id":"`+approval+`"}`, `{}`)
 	good("approvals.list", `{}`, `"approvals":[]`)
 	good("session.todos", `{"sessionID":"ses_a"}`, `"todos":[]`)
+	good("inbox.change", `{"sessionID":"ses_a","id":"msg_1","prompt":{"text":"ho"},"delivery":"steer"}`, `"text":"ho"`)
+	cancelled := good("inbox.cancel", `{"sessionID":"ses_a","id":"msg_1"}`, `"cancelledSeq":7`)
+	diff(t, "cursor", r.Head("ses_a"), cancelled.Cursor)
+	good("session.change", `{"sessionID":"ses_a","agent":"plan","rules":[{"action":"bash","resource":"*","effect":"deny"}],"budgets":[]}`, `"agent":"plan"`)
+	moved := good("session.move", `{"sessionID":"ses_a","location":{"directory":"/there"}}`, `"/there"`)
+	diff(t, "cursor", r.Head("ses_a"), moved.Cursor)
+	good("session.children", `{"sessionID":"ses_a"}`, `"sessions":[]`)
+	good("session.usage", `{"sessionID":"ses_a"}`, `"turns":10`)
 	for _, test := range []struct {
 		method, params string
 		want           protocol.Code
@@ -108,6 +116,8 @@ func TestRequests(t *testing.T) {
 		{"question.answer", `{"id":"` + question + `","answers":[["this"]]}`, protocol.AlreadyResolved}, {"question.answer", `{"id":"que_none","answers":[["this"]]}`, protocol.NotFound},
 		{"question.dismiss", `{"question":"x"}`, protocol.BadRequest}, {"approval.remove", `{"id":"apr_none"}`, protocol.NotFound},
 		{"session.todos", `{"sessionID":"ses_b"}`, protocol.NotFound},
+		{"inbox.cancel", `{"sessionID":"ses_a","id":"msg_1"}`, protocol.Conflict}, {"inbox.change", `{"sessionID":"ses_a","id":"msg_2"}`, protocol.NotFound},
+		{"session.move", `{"sessionID":"ses_a","location":{"workspace":"w"}}`, protocol.BadRequest},
 		{"session.nothing", `{}`, protocol.BadRequest}, {"session.get", `{"sessionID":"ses_b"}`, protocol.NotFound},
 		{"session.get", `{"sessoinID":"ses_a"}`, protocol.BadRequest}, {"session.get", `7`, protocol.BadRequest},
 		{"models.list", `{"refresh":"yes"}`, protocol.BadRequest}, {"models.list", `{"models":[]}`, protocol.BadRequest},

@@ -150,21 +150,23 @@ func (d *drain) settle(ctx context.Context, s state) error {
 		return err
 	}
 	var payloads []session.Payload
-	waiting, left := false, 0
+	waiting := false
+	var left []session.MessagePart
 	for _, part := range r.unsettled {
 		switch {
 		case r.waits(part.ID, true):
 			waiting = true
-			left++
+			left = append(left, part)
 		case d.idempotent(s.session.Location, part.Tool) && d.config.Recovery != session.RecoverOff:
 			payloads = append(payloads, r.close(part.ID)...)
-			left++
+			left = append(left, part)
 		default:
 			payloads = append(payloads, r.fail(part.ID)...)
 		}
 	}
+	r.unsettled = left
 	doubt := r.open != nil || s.activity.Turn >= 0
-	if r.open != nil && left == 0 {
+	if r.open != nil && len(left) == 0 {
 		payloads = append(payloads, session.StepFailed{Message: r.open.ID,
 			Error: session.Failure{Code: session.FailureInterrupted, Message: "The host stopped during this answer"}})
 	}
@@ -192,12 +194,11 @@ const actionRecovery = "recovery"
 // end closes an activity that does not go on, with everything in it.
 func (d *drain) end(r remains, code, message string) []session.Payload {
 	payloads := r.close("")
-	if r.open != nil {
-		for _, part := range r.unsettled {
-			if part.Tool.Unsettled() {
-				payloads = append(payloads, r.fail(part.ID)...)
-			}
-		}
+	for _, part := range r.unsettled {
+		payloads = append(payloads, r.fail(part.ID)...)
+	}
+	if len(r.unsettled) > 0 {
+		payloads = append(payloads, session.StepFailed{Message: r.open.ID, Error: session.Failure{Code: code, Message: message}})
 	}
 	return append(payloads, session.ActivityEnded{Activity: r.activity.ID, Outcome: session.Interrupted,
 		Error: &session.Failure{Code: code, Message: message}})

@@ -46,6 +46,8 @@ type World struct {
 type Options struct {
 	Dir   string // a temporary folder when empty
 	Rules []session.Rule
+	// Sessions without its defaults.
+	Sessions session.SessionOptions
 	// Config of the runner; runner.DefaultConfig without retries when zero.
 	Config runner.Config
 	// Agents beside, or in the place of, the default ones, which have no system text here.
@@ -81,7 +83,8 @@ func New(t testing.TB, options Options) *World {
 		options.Config.Retries = 0
 	}
 	w.Coordinator = session.NewCoordinator(func(ctx context.Context, work *session.Work) error { return w.Runner.Drain(ctx, work) }, hclog.NewNullLogger())
-	w.Sessions = session.NewSessions(w.Log, w.Encoder, places{}, w.Coordinator, session.Defaults{Agent: "build", Model: model})
+	options.Sessions.Defaults = session.Defaults{Agent: "build", Model: model}
+	w.Sessions = session.NewSessions(w.Log, w.Encoder, places{}, w.Coordinator, options.Sessions)
 	w.Tasks = session.NewTasks(w.Log, w.Encoder, w.Sessions, w.Coordinator, w.Agents, hclog.NewNullLogger())
 	w.Runner = runner.New(runner.Services{Log: w.Log, Encoder: w.Encoder, Kinds: w.Kinds, Registries: w.Registries,
 		Permissions: w.Permissions, Agents: w.Agents, Models: options.Models, Schemas: &schema.Cache{}, Live: w.Live, Outputs: w.Outputs,

@@ -2,9 +2,13 @@ package docs
 
 import (
 	"go/ast"
+	"maps"
 	"reflect"
+	"slices"
 	"strconv"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/plinthhost/plinth/session"
 	"github.com/plinthhost/plinth/store"
@@ -15,13 +19,18 @@ import (
 // what they hold.
 func TestEvents(t *testing.T) {
 	s := newShapes(t, "session")
-	all := table{head: []string{"type", "kernel tables it writes", "means"}, written: 1}
+	all := table{head: []string{"type", "version", "kernel tables it writes", "means"}, written: 1}
 	written := projected(t)
 	tables := map[string]table{}
 	for _, name := range eventTypes(t) {
 		payload, err := session.Decode(store.Event{Aggregate: "ses_x", Type: name, Version: 1, Data: []byte("{}")})
 		if err != nil {
-			t.Errorf("%s is in event.go and cannot be decoded: %v", name, err)
+			t.Errorf("%s has a payload and cannot be decoded: %v", name, err)
+			continue
+		}
+		encoded, err := session.Encoder{IDs: session.NewIDs(stillClock{}), Clock: stillClock{}}.Encode(session.System(), payload)
+		if err != nil {
+			t.Errorf("%s cannot be encoded: %v", name, err)
 			continue
 		}
 		if payload.EventType() != name {
@@ -30,7 +39,7 @@ func TestEvents(t *testing.T) {
 		if _, seen := written[name]; !seen {
 			t.Errorf("%s does not happen in everyEvent", name)
 		}
-		all.rows = append(all.rows, []string{"[" + code(name) + "](#" + anchor(name) + ")", orNone(written[name])})
+		all.rows = append(all.rows, []string{"[" + code(name) + "](#" + anchor(name) + ")", strconv.Itoa(encoded[0].Version), orNone(written[name])})
 		tables[name] = s.fields(reflect.TypeOf(payload))
 	}
 	tables["events"] = all
@@ -47,25 +56,32 @@ func anchor(name string) string {
 	return ""
 }
 
-// eventTypes lists what the methods EventType of session/event.go answer.
+// eventTypes lists the inventory in its order. It has what the methods EventType of
+// package session answer, and nothing else.
 func eventTypes(t *testing.T) (names []string) {
 	t.Helper()
+	payloads := map[string]bool{}
 	for _, file := range parseFolder(t, "session") {
 		for _, declaration := range file.Decls {
-			method, ok := declaration.(*ast.FuncDecl)
-			if !ok || method.Name.Name != "EventType" || method.Body == nil {
+			function, ok := declaration.(*ast.FuncDecl)
+			if !ok || function.Body == nil {
 				continue
 			}
-			literal := method.Body.List[0].(*ast.ReturnStmt).Results[0].(*ast.BasicLit)
-			name, err := strconv.Unquote(literal.Value)
-			if err != nil {
-				t.Fatal(err)
+			switch function.Name.Name {
+			case "EventType":
+				payloads[text(function.Body.List[0].(*ast.ReturnStmt).Results[0])] = true
+			case "kindOf":
+				for _, clause := range function.Body.List[0].(*ast.SwitchStmt).Body.List {
+					names = append(names, text(clause.(*ast.CaseClause).List[0]))
+				}
 			}
-			names = append(names, name)
 		}
 	}
 	if len(names) < 20 {
 		t.Fatalf("only %d events were found: %v", len(names), names)
+	}
+	if diff := cmp.Diff(slices.Sorted(maps.Keys(payloads)), slices.Sorted(slices.Values(names))); diff != "" {
+		t.Errorf("the payloads and the inventory differ:\n%s", diff)
 	}
 	return names
 }

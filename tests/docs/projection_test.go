@@ -16,20 +16,35 @@ import (
 	"github.com/plinthhost/plinth/store/sqlite"
 )
 
-// everyEvent is a session in which every event happens.
-func everyEvent() []session.Payload {
+// everyEvent is a session in which every event happens, and what the host has beside it.
+func everyEvent() []session.Payload { //nolint:funlen // a list
 	prompt := session.Prompt{Text: "Hi", Agent: "plan", Model: &session.ModelRef{Provider: "offline", Model: "rules"}}
 	input := json.RawMessage(`{}`)
 	return []session.Payload{
 		session.Created{},
+		session.AgentSwitched{Message: "msg_a", Agent: "plan"},
+		session.ModelSwitched{Message: "msg_b", Model: *prompt.Model},
+		session.RulesChanged{},
+		session.BudgetsChanged{},
+		session.Synthetic{Message: "msg_c"},
+		session.ShellStarted{Message: "msg_d", Call: "shell"},
+		session.ShellEnded{Call: "shell"},
+		session.TodosChanged{},
 		session.PromptAdmitted{Message: "msg_1", Prompt: prompt, Delivery: session.Steer},
 		session.PromptWoken{Message: "msg_1"},
-		session.ActivityStarted{Activity: "act_1"},
+		session.PromptAdmitted{Message: "msg_e", Prompt: prompt, Delivery: session.Steer},
+		session.PromptEdited{Message: "msg_e", Prompt: prompt},
+		session.PromptRedelivered{Message: "msg_e", Delivery: session.Queue},
+		session.PromptReordered{Message: "msg_e", Before: "msg_1"},
+		session.PromptCancelled{Message: "msg_e"},
+		session.ResumeRequested{},
+		session.ActivityStarted{Activity: "act_1", Opener: session.OpenedByResume},
 		session.ContextInitialized{Baseline: "b"},
 		session.PromptPromoted{Message: "msg_1", Prompt: prompt, Created: eventTime},
 		session.ContextReplaced{Baseline: "c"},
 		session.ContextUpdated{Message: "msg_2", Text: "d"},
 		session.TurnStarted{Activity: "act_1"},
+		session.RetryScheduled{Activity: "act_1"},
 		session.StepStarted{Message: "msg_3"},
 		session.ReasoningEnded{Message: "msg_3"},
 		session.TextEnded{Message: "msg_3"},
@@ -37,15 +52,45 @@ func everyEvent() []session.Payload {
 		session.ToolCalled{Message: "msg_3", Call: "two", Input: input},
 		session.PermissionAsked{Request: "per_1", Ask: session.PermissionRequest{Action: "read", Save: []string{"a"}}},
 		session.PermissionReplied{Request: "per_1", Reply: session.ReplyAlways},
+		session.QuestionAsked{Request: "que_1"},
+		session.QuestionAnswered{Request: "que_1"},
+		session.QuestionAsked{Request: "que_2"},
+		session.QuestionDismissed{Request: "que_2"},
+		session.ChildAsked{Session: "ses_child", Request: "per_2"},
+		session.ChildAnswered{Session: "ses_child", Request: "per_2"},
+		session.TaskStarted{Message: "msg_3", Call: "one", Session: "ses_child", Prompt: "msg_f"},
+		session.TaskEnded{Session: "ses_child", Prompt: "msg_f", Outcome: session.Completed},
 		session.ToolSucceeded{Message: "msg_3", Call: "one"},
 		session.ToolFailed{Message: "msg_3", Call: "two"},
+		session.ToolInputEnded{Message: "msg_3", Call: "three"},
 		session.StepEnded{Message: "msg_3"},
 		session.StepStarted{Message: "msg_4"},
 		session.StepFailed{Message: "msg_4"},
+		session.CompactionStarted{Message: "msg_5"},
+		session.CompactionFailed{Message: "msg_5"},
+		session.CompactionEnded{Message: "msg_5"},
+		session.ActivitySuspended{Activity: "act_1"},
+		session.ActivityRecovered{Activity: "act_1"},
 		session.InterruptRequested{},
 		session.ActivityEnded{Activity: "act_1"},
+		session.Moved{},
+		session.ApprovalSaved{},
+		session.ApprovalRemoved{},
 	}
 }
+
+// aggregateOf is where a type of event stands.
+func aggregateOf(eventType string) string {
+	if strings.HasPrefix(eventType, "host.") {
+		return session.Host
+	}
+	return "ses_every"
+}
+
+// stillClock is always at eventTime.
+type stillClock struct{}
+
+func (stillClock) Now() time.Time { return time.UnixMilli(eventTime) }
 
 const eventTime = 0 // milliseconds
 
@@ -68,14 +113,13 @@ func projected(t *testing.T) map[string]string {
 		t.Fatal(err)
 	}
 	defer log.Close()
+	encoder := session.Encoder{IDs: session.NewIDs(session.SystemClock{}), Clock: stillClock{}}
 	for _, payload := range everyEvent() {
-		data, err := json.Marshal(payload)
+		events, err := encoder.Encode(session.System(), payload)
 		if err != nil {
 			t.Fatal(err)
 		}
-		event := store.Event{ID: session.NewIDs(session.SystemClock{}).New(session.PrefixEvent), Type: payload.EventType(), Version: 1,
-			Time: time.UnixMilli(eventTime), Data: data}
-		if _, err := log.Append(t.Context(), store.Batch{Aggregate: "ses_every", Mode: store.Any(), Events: []store.Event{event}}); err != nil {
+		if _, err := log.Append(t.Context(), store.Batch{Aggregate: aggregateOf(payload.EventType()), Mode: store.Any(), Events: events}); err != nil {
 			t.Fatalf("append %s: %v", payload.EventType(), err)
 		}
 	}

@@ -147,7 +147,7 @@ func (m prompts) Inbox(_ context.Context, session string) (protocol.Inbox, error
 	}
 	inbox := protocol.Inbox{Cursor: m.head(r)}
 	for _, receipt := range m.receipts {
-		if receipt.SessionID == session {
+		if receipt.SessionID == session && receipt.CancelledSeq == nil {
 			inbox.Pending = append(inbox.Pending, receipt)
 		}
 	}
@@ -201,6 +201,112 @@ func (m control) Resume(ctx context.Context, caller server.Caller, session strin
 	if _, err := prompts(m).Wait(ctx, session, "resume"); err != nil {
 		return protocol.CommandReceipt{}, err
 	}
+	return receipt, nil
+}
+
+func (m control) Change(_ context.Context, caller server.Caller, session string, change protocol.ChangeSession) (protocol.Session, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r, err := m.find(session)
+	if err != nil {
+		return protocol.Session{}, err
+	}
+	if change.Agent != "" {
+		r.session.Agent = change.Agent
+	}
+	if change.Model != nil {
+		r.session.Model = change.Model
+	}
+	if change.Rules != nil {
+		r.session.Rules = *change.Rules
+	}
+	if change.Budgets != nil {
+		r.session.Budgets = *change.Budgets
+	}
+	m.append(session, caller.Actor, "session.changed", map[string]string{"key": caller.Key})
+	changed := r.session
+	changed.Cursor = m.head(r)
+	return changed, nil
+}
+
+func (m control) Move(_ context.Context, caller server.Caller, session string, move protocol.MoveSession) (protocol.Session, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r, err := m.find(session)
+	if err != nil {
+		return protocol.Session{}, err
+	}
+	r.session.Location = move.Location
+	m.append(session, caller.Actor, "session.moved", map[string]string{"key": caller.Key})
+	moved := r.session
+	moved.Cursor = m.head(r)
+	return moved, nil
+}
+
+type reports struct{ *Memory }
+
+func (m reports) Children(_ context.Context, session string) (protocol.SessionList, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if _, err := m.find(session); err != nil {
+		return protocol.SessionList{}, err
+	}
+	var list protocol.SessionList
+	for _, id := range m.order {
+		if child := m.sessions[id].session; child.Parent == session {
+			list.Sessions = append(list.Sessions, child)
+		}
+	}
+	return list, nil
+}
+
+func (m reports) Usage(_ context.Context, session string) (protocol.SessionUsage, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r, err := m.find(session)
+	if err != nil {
+		return protocol.SessionUsage{}, err
+	}
+	return protocol.SessionUsage{SessionID: session, Turns: int64(len(r.events)), Cursor: m.head(r)}, nil
+}
+
+type waiting struct{ *Memory }
+
+func (m waiting) Cancel(_ context.Context, caller server.Caller, session, id string) (protocol.Receipt, error) {
+	return m.revise(caller, session, id, "session.prompt.cancelled", func(receipt *protocol.Receipt, seq int64) {
+		receipt.CancelledSeq = &seq
+	})
+}
+
+func (m waiting) Change(_ context.Context, caller server.Caller, session, id string, change protocol.ChangePrompt) (protocol.Receipt, error) {
+	return m.revise(caller, session, id, "session.prompt.edited", func(receipt *protocol.Receipt, _ int64) {
+		if change.Prompt != nil {
+			receipt.Prompt = *change.Prompt
+		}
+		if change.Delivery != "" {
+			receipt.Delivery = change.Delivery
+		}
+	})
+}
+
+func (m waiting) revise(caller server.Caller, session, id, eventType string, change func(receipt *protocol.Receipt, seq int64)) (protocol.Receipt, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r, err := m.find(session)
+	if err != nil {
+		return protocol.Receipt{}, err
+	}
+	receipt, ok := m.receipts[id]
+	switch {
+	case !ok || receipt.SessionID != session:
+		return protocol.Receipt{}, protocol.Errorf(protocol.NotFound, "there is no prompt %q", id)
+	case receipt.CancelledSeq != nil:
+		return protocol.Receipt{}, protocol.Errorf(protocol.Conflict, "the prompt was cancelled")
+	}
+	event := m.append(session, caller.Actor, eventType, map[string]string{"message": id, "key": caller.Key})
+	change(&receipt, event.Seq)
+	receipt.Cursor = m.head(r)
+	m.receipts[id] = receipt
 	return receipt, nil
 }
 

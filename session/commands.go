@@ -1,0 +1,221 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/plinthhost/plinth/store"
+)
+
+// Interrupt records the interrupt durably, also for an idle session, stops the
+// work of earlier admissions and waits until it has cleaned up. Pending prompts
+// stay. It answers the sequence of the boundary.
+func (s *Sessions) Interrupt(ctx context.Context, origin Origin, session string) (int64, error) {
+	seq, err := s.request(ctx, origin, session, InterruptRequested{})
+	if err != nil {
+		return 0, fmt.Errorf("interrupt: %w", err)
+	}
+	if err := s.execution.Interrupt(ctx, session, seq); err != nil {
+		return seq, err
+	}
+	// A suspended activity has no drain that could be stopped; a drain ends it.
+	suspended, err := s.Activity(ctx, session)
+	if err != nil || suspended == nil || suspended.Started > seq {
+		return seq, err
+	}
+	s.execution.Wake(session, seq)
+	return seq, s.execution.Settle(ctx, session)
+}
+
+// Resume asks durably for at least one provider turn and does not wait for it. It
+// answers the sequence of the request.
+func (s *Sessions) Resume(ctx context.Context, origin Origin, session string) (int64, error) {
+	seq, err := s.request(ctx, origin, session, ResumeRequested{})
+	if err != nil {
+		return 0, fmt.Errorf("resume: %w", err)
+	}
+	s.execution.Wake(session, seq)
+	return seq, nil
+}
+
+// request appends one event to a session that exists and answers its sequence.
+func (s *Sessions) request(ctx context.Context, origin Origin, session string, payload Payload) (int64, error) {
+	if _, err := s.Get(ctx, session); err != nil {
+		return 0, err
+	}
+	events, err := s.append(ctx, origin, session, store.Any(), payload)
+	if err != nil {
+		return 0, err
+	}
+	return events[0].Seq, nil
+}
+
+// Change replaces what a session goes on with from its next turn on. What is not
+// set stays.
+type Change struct {
+	Agent   string
+	Model   *ModelRef
+	Rules   *[]Rule
+	Budgets *[]Budget
+}
+
+// SwitchAgent is Change of the agent.
+func (s *Sessions) SwitchAgent(ctx context.Context, origin Origin, session, agent string) (Session, error) {
+	if agent == "" {
+		return Session{}, fmt.Errorf("%w: agent is empty", ErrInvalid)
+	}
+	return s.Change(ctx, origin, session, Change{Agent: agent})
+}
+
+// SwitchModel is Change of the model.
+func (s *Sessions) SwitchModel(ctx context.Context, origin Origin, session string, model ModelRef) (Session, error) {
+	return s.Change(ctx, origin, session, Change{Model: &model})
+}
+
+// SetRules is Change of the session's own permission rules.
+func (s *Sessions) SetRules(ctx context.Context, origin Origin, session string, rules []Rule) (Session, error) {
+	return s.Change(ctx, origin, session, Change{Rules: &rules})
+}
+
+// SetBudgets is Change of the session's own budgets.
+func (s *Sessions) SetBudgets(ctx context.Context, origin Origin, session string, budgets []Budget) (Session, error) {
+	return s.Change(ctx, origin, session, Change{Budgets: &budgets})
+}
+
+// Change does all of the change, or nothing, and answers the session after it. What
+// the session has already is not recorded again.
+func (s *Sessions) Change(ctx context.Context, origin Origin, session string, change Change) (Session, error) {
+	if err := s.checkChange(change); err != nil {
+		return Session{}, err
+	}
+	return s.change(ctx, origin, session, func(current Session) []Payload {
+		var payloads []Payload
+		if change.Agent != "" && change.Agent != current.Agent {
+			payloads = append(payloads, AgentSwitched{Message: s.encoder.IDs.New(PrefixMessage), Agent: change.Agent})
+		}
+		if change.Model != nil && *change.Model != current.Model {
+			payloads = append(payloads, ModelSwitched{Message: s.encoder.IDs.New(PrefixMessage), Model: *change.Model})
+		}
+		if change.Rules != nil && !slices.Equal(*change.Rules, current.Rules) {
+			payloads = append(payloads, RulesChanged{Rules: append([]Rule{}, *change.Rules...)})
+		}
+		if change.Budgets != nil && !slices.Equal(*change.Budgets, current.Budgets) {
+			payloads = append(payloads, BudgetsChanged{Budgets: append([]Budget{}, *change.Budgets...)})
+		}
+		return payloads
+	})
+}
+
+func (s *Sessions) checkChange(change Change) error {
+	if change.Agent != "" {
+		if err := s.checkAgent("agent", change.Agent); err != nil {
+			return err
+		}
+	}
+	if change.Model != nil {
+		if err := change.Model.check("model"); err != nil {
+			return err
+		}
+	}
+	if change.Rules != nil {
+		if err := checkRules(*change.Rules); err != nil {
+			return err
+		}
+	}
+	if change.Budgets != nil {
+		return checkBudgets(*change.Budgets)
+	}
+	return nil
+}
+
+// Move lets the session work in another directory from its next turn on, and answers
+// it. A turn that was made for the place before is refused. The place it has already
+// is not recorded again.
+func (s *Sessions) Move(ctx context.Context, origin Origin, session, directory string) (Session, error) {
+	if _, err := s.Get(ctx, session); err != nil {
+		return Session{}, err
+	}
+	location, err := s.resolve(ctx, directory)
+	if err != nil {
+		return Session{}, err
+	}
+	return s.change(ctx, origin, session, func(current Session) []Payload {
+		if current.Location == location {
+			return nil
+		}
+		return []Payload{Moved{Location: location}}
+	})
+}
+
+// change appends what follows from the session as it is and answers it as it is then.
+func (s *Sessions) change(ctx context.Context, origin Origin, session string, payloads func(Session) []Payload) (Session, error) {
+	defer s.inboxes.lock(session)()
+	current, err := s.Get(ctx, session)
+	if err != nil {
+		return Session{}, err
+	}
+	changes := payloads(current)
+	if len(changes) == 0 {
+		return current, nil
+	}
+	if _, err := s.append(ctx, origin, session, store.Any(), changes...); err != nil {
+		return Session{}, fmt.Errorf("change session: %w", err)
+	}
+	return s.Get(ctx, session)
+}
+
+// SyntheticRequest asks for a message that the host writes. An empty ID is made.
+type SyntheticRequest struct {
+	ID          string
+	Session     string
+	Text        string
+	Description string // for people
+	// Ignored: people see it, the model does not.
+	Ignored bool
+}
+
+// Synthetic adds the message to the transcript and wakes nobody. It answers the
+// message's id. An exact retry adds nothing; the same id with another content is a
+// *ConflictError.
+func (s *Sessions) Synthetic(ctx context.Context, origin Origin, request SyntheticRequest) (string, error) {
+	switch size := len(request.Text) + len(request.Description); {
+	case request.Text == "":
+		return "", fmt.Errorf("%w: text is empty", ErrInvalid)
+	case size > MaxPromptBytes:
+		return "", fmt.Errorf("%w: text and description have %d bytes, the limit is %d", ErrInvalid, size, MaxPromptBytes)
+	case !utf8.ValidString(request.Text) || !utf8.ValidString(request.Description):
+		return "", fmt.Errorf("%w: text or description is not valid UTF-8", ErrInvalid)
+	}
+	if request.ID == "" {
+		request.ID = s.encoder.IDs.New(PrefixMessage)
+	} else if err := CheckID(PrefixMessage, request.ID); err != nil {
+		return "", err
+	}
+	defer s.inboxes.lock(request.Session)()
+	var known *Message
+	err := s.view(ctx, request.Session, func(tx store.Tx) error {
+		message, err := LoadMessage(ctx, tx, request.Session, request.ID)
+		if err == nil {
+			known = &message
+		}
+		if isMissing(err) {
+			return nil
+		}
+		return err
+	})
+	switch {
+	case err != nil:
+		return "", err
+	case known == nil:
+		_, err := s.append(ctx, origin, request.Session, store.Any(), Synthetic{
+			Message: request.ID, Text: request.Text, Description: request.Description, Ignored: request.Ignored})
+		if err != nil {
+			return "", fmt.Errorf("add message: %w", err)
+		}
+	case known.Type != MessageSynthetic || known.Text != request.Text || known.Description != request.Description || known.Ignored != request.Ignored:
+		return "", &ConflictError{ID: request.ID, Reason: "another message"}
+	}
+	return request.ID, nil
+}
