@@ -203,7 +203,7 @@ func TestPermissions(t *testing.T) {
 		if got, err := d.Effects(t.Context(), asker, "", "read", []string{"a"}); err != nil || !slices.Equal(got, []session.Effect{session.Deny}) {
 			t.Errorf("its effects: %v, %v", got, err)
 		}
-		if !session.Hidden(d.Rules("", "nobody", nil), "read") {
+		if !d.Policy("", "nobody", nil).Hides("read") {
 			t.Error("an unknown agent is offered tools")
 		}
 		asker.Session = d.Encoder.IDs.New(session.PrefixSession)
@@ -225,8 +225,8 @@ func TestPermissions(t *testing.T) {
 			}
 			return got[0]
 		}
-		got := []session.Effect{effect("plain"), effect("build"), effect("build", on(session.Ask))}
-		want := []session.Effect{session.Deny, session.Allow, session.Ask}
+		got := []session.Effect{effect("plain"), effect("build"), effect("build", on(session.Ask)), effect("plain", on(session.Allow))}
+		want := []session.Effect{session.Deny, session.Allow, session.Ask, session.Deny} // a configured deny stays
 		if !slices.Equal(got, want) {
 			t.Errorf("got %v, want %v", got, want)
 		}

@@ -45,15 +45,14 @@ type Asker struct {
 	Earlier *Answers
 }
 
-// Rules answers all rules for what a plugin asks, empty for the host and the builtins,
-// in the order they count: the default ones, the operator's, the agent's, the
-// session's own. An agent that is not known may do nothing.
-func (p *Permissions) Rules(plugin, agent string, own []Rule) []Rule {
+// Policy answers what decides on what a plugin does in a session, empty for the host
+// and the builtins, under an agent. An agent that is not known may do nothing.
+func (p *Permissions) Policy(plugin, agent string, own []Rule) Policy {
 	a, known := p.agents.Agent(agent)
 	if !known {
-		return []Rule{{Action: "*", Resource: "*", Effect: Deny}}
+		return Policy{Configured: []Rule{{Action: "*", Resource: "*", Effect: Deny}}}
 	}
-	return append(a.Permitted(slices.Concat(DefaultRules(plugin), p.rules)), own...)
+	return Policy{Configured: a.Permitted(slices.Concat(DefaultRules(plugin), p.rules)), Own: own}
 }
 
 // Authorise answers nil when the action is allowed, at once or by a person, and a
@@ -64,14 +63,14 @@ func (p *Permissions) Authorise(ctx context.Context, asker Asker, request Permis
 	if earlier, ok := asker.Earlier.permission(request); ok {
 		return p.awaitReply(ctx, asker, earlier.Request, request.Before)
 	}
-	lists, saved, err := p.policy(ctx, asker, request.Plugin)
+	policies, saved, err := p.policy(ctx, asker, request.Plugin)
 	if err != nil {
 		return err
 	}
 	if _, known := p.agents.Agent(asker.Agent); !known { // also where there is no resource to decide on
 		return &DeniedError{Action: request.Action, Resource: strings.Join(request.Resources, ", ")}
 	}
-	switch effect, resource := DecideAll(lists, saved, request.Action, request.Resources); effect {
+	switch effect, resource := DecideAll(policies, saved, request.Action, request.Resources); effect {
 	case Allow:
 		return nil
 	case Deny:
@@ -112,13 +111,13 @@ func (p *Permissions) awaitReply(ctx context.Context, asker Asker, id string, be
 // Effects answers what would become of each resource for the agent and the session of
 // asker, without asking anybody; ErrNotFound without the session.
 func (p *Permissions) Effects(ctx context.Context, asker Asker, plugin, action string, resources []string) ([]Effect, error) {
-	lists, saved, err := p.policy(ctx, asker, plugin)
+	policies, saved, err := p.policy(ctx, asker, plugin)
 	if err != nil {
 		return nil, err
 	}
 	effects := make([]Effect, len(resources))
 	for i := range resources {
-		effects[i], _ = DecideAll(lists, saved, action, resources[i:i+1])
+		effects[i], _ = DecideAll(policies, saved, action, resources[i:i+1])
 	}
 	return effects, nil
 }
@@ -126,37 +125,37 @@ func (p *Permissions) Effects(ctx context.Context, asker Asker, plugin, action s
 // Hides reports whether a tool of that action is not offered at all in a session, whose
 // lineage it is, under an agent: the rules of the session or of an ancestor hide it.
 func (p *Permissions) Hides(lineage []Session, agent, plugin, action string) bool {
-	return slices.ContainsFunc(p.lists(lineage, agent, plugin), func(rules []Rule) bool { return Hidden(rules, action) })
+	return slices.ContainsFunc(p.policies(lineage, agent, plugin), func(policy Policy) bool { return policy.Hides(action) })
 }
 
-// lists answers the rules that decide together, those of the session first.
-func (p *Permissions) lists(lineage []Session, agent, plugin string) [][]Rule {
-	lists := make([][]Rule, len(lineage))
+// policies answers what decides together, that of the session first.
+func (p *Permissions) policies(lineage []Session, agent, plugin string) []Policy {
+	policies := make([]Policy, len(lineage))
 	for i, session := range lineage {
 		if i > 0 {
 			agent = session.Agent
 		}
-		lists[i] = p.Rules(plugin, agent, session.Rules)
+		policies[i] = p.Policy(plugin, agent, session.Rules)
 	}
-	return lists
+	return policies
 }
 
 // policy answers the rules for what a plugin asks in a call, and what people approved
 // in its project.
-func (p *Permissions) policy(ctx context.Context, asker Asker, plugin string) (lists [][]Rule, saved []Rule, err error) {
+func (p *Permissions) policy(ctx context.Context, asker Asker, plugin string) (policies []Policy, saved []Rule, err error) {
 	err = p.log.View(ctx, func(tx store.Tx) error {
 		lineage, err := LoadLineage(ctx, tx, asker.Session)
 		if err != nil {
 			return err
 		}
-		lists = p.lists(lineage, asker.Agent, plugin)
+		policies = p.policies(lineage, asker.Agent, plugin)
 		saved, err = loadApprovals(ctx, tx, asker.Location.Root, plugin)
 		return err
 	})
 	if err != nil {
 		return nil, nil, fmt.Errorf("read the permission rules: %w", err)
 	}
-	return lists, saved, nil
+	return policies, saved, nil
 }
 
 func (p *Permissions) load(ctx context.Context, id string) (permission Permission, err error) {

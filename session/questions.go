@@ -37,11 +37,11 @@ func (p *Permissions) Ask(ctx context.Context, asker Asker, questions []Question
 	if earlier, ok := asker.Earlier.question(questions); ok {
 		return p.awaitAnswer(ctx, asker, earlier.Request, before)
 	}
-	lists, _, err := p.policy(ctx, asker, "")
+	policies, _, err := p.policy(ctx, asker, "")
 	if err != nil {
 		return nil, err
 	}
-	if effect, _ := DecideAll(lists, nil, actionQuestion, []string{"*"}); effect == Deny {
+	if effect, _ := DecideAll(policies, nil, actionQuestion, []string{"*"}); effect == Deny {
 		return nil, &DeniedError{Action: actionQuestion}
 	}
 	id := p.encoder.IDs.New(PrefixQuestion)

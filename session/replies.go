@@ -111,7 +111,7 @@ func (p *Permissions) allow(ctx context.Context, cause, root string) error {
 			if err != nil {
 				return err
 			}
-			if effect, _ := DecideAll(p.lists(lineage, other.Agent, other.Ask.Plugin), saved, other.Ask.Action, other.Ask.Resources); effect == Allow {
+			if effect, _ := DecideAll(p.policies(lineage, other.Agent, other.Ask.Plugin), saved, other.Ask.Action, other.Ask.Resources); effect == Allow {
 				allowed = append(allowed, other)
 			}
 		}

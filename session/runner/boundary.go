@@ -31,7 +31,7 @@ type window struct {
 // boundary reaches the safe point before a provider request: it samples the
 // context, promotes what is eligible, and records both with the turn's start in
 // one append. Nothing is promoted while the first context is unavailable. A session
-// that moves meanwhile is read again.
+// that moves meanwhile, or whose prompts are changed, is read again.
 func (d *drain) boundary(ctx context.Context, a *activity) (*turn, error) {
 	for {
 		w, err := d.window(ctx)
@@ -43,7 +43,8 @@ func (d *drain) boundary(ctx context.Context, a *activity) (*turn, error) {
 			return t, nil
 		}
 		t.pin.Release()
-		if !errors.Is(err, session.ErrMoved) || context.Cause(ctx) != nil {
+		_, changed := errors.AsType[*session.ConflictError](err)
+		if !changed && !errors.Is(err, session.ErrMoved) || context.Cause(ctx) != nil {
 			return nil, err
 		}
 	}

@@ -15,17 +15,23 @@ func TestSeveralListsOfRulesDecideTogether(t *testing.T) {
 			Effect: rapid.SampledFrom([]Effect{Allow, Ask, Deny}).Draw(t, "effect")}
 	})
 	rapid.Check(t, func(t *rapid.T) {
-		lists := rapid.SliceOfN(rapid.SliceOfN(rule, 0, 4), 0, 3).Draw(t, "lists")
+		policies := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Policy {
+			return Policy{Configured: rapid.SliceOfN(rule, 0, 4).Draw(t, "configured"), Own: rapid.SliceOfN(rule, 0, 2).Draw(t, "own")}
+		}), 0, 3).Draw(t, "policies")
 		saved := []Rule{{Action: "a", Resource: "a", Effect: Allow}}
 		action := rapid.SampledFrom([]string{"a", "b", "ab"}).Draw(t, "action")
 		resources := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "ab"}), 0, 3).Draw(t, "resources")
 		want := Allow
-		for _, list := range lists {
-			if effect, _ := Decide(list, saved, action, resources); order[effect] > order[want] {
+		for _, policy := range policies {
+			effect, _ := policy.Decide(saved, action, resources)
+			if configured, _ := Decide(policy.Configured, saved, action, resources); configured == Deny && effect != Deny {
+				t.Fatal("a session's own rules beat a configured deny")
+			}
+			if order[effect] > order[want] {
 				want = effect
 			}
 		}
-		if got, _ := DecideAll(lists, saved, action, resources); got != want {
+		if got, _ := DecideAll(policies, saved, action, resources); got != want {
 			t.Fatalf("%s, want %s", got, want)
 		}
 	})
@@ -55,13 +61,13 @@ func TestAChildIsNeverAllowedMoreThanItsParent(t *testing.T) {
 		{"nor free it of being asked", explore, careful, "read", "main.go", Ask},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got, _ := DecideAll([][]Rule{c.child, c.parent}, nil, c.action, []string{c.resource}); got != c.want {
+			if got, _ := DecideAll([]Policy{{Configured: c.child}, {Configured: c.parent}}, nil, c.action, []string{c.resource}); got != c.want {
 				t.Errorf("%s, want %s", got, c.want)
 			}
 		})
 	}
 	saved := []Rule{rule("edit", "main.go", Allow)}
-	if got, _ := DecideAll([][]Rule{general, careful}, saved, "edit", []string{"main.go"}); got != Allow {
+	if got, _ := DecideAll([]Policy{{Configured: general}, {Configured: careful}}, saved, "edit", []string{"main.go"}); got != Allow {
 		t.Errorf("%s after an approval, want allow", got)
 	}
 }
