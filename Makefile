@@ -23,7 +23,7 @@ CRASH_COUNT ?= 3
 
 .DEFAULT_GOAL := help
 .PHONY: help prerequisites build install demo test race arch crash fuzz lint lint-fix fmt golden plugins plugins-verify guests guests-verify \
-	bench-store bench-turn bench-engine bench-boundary verify verify-long clean
+	bench-store bench-turn bench-session bench-engine bench-boundary verify verify-long clean
 
 help: prerequisites ## this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -82,6 +82,9 @@ bench-store: prerequisites ## figures of the log
 
 bench-turn: prerequisites ## figures of a turn
 	$(GO) run ./tests/bench/turn
+
+bench-session: prerequisites ## figures of many sessions and of long ones
+	$(GO) run ./tests/bench/session
 
 bench-engine: prerequisites ## figures of the Wasm engine (needs TinyGo for some)
 	$(GO) run ./tests/bench/engine

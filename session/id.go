@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 )
 
 // Prefixes of the ids.
@@ -102,10 +103,14 @@ func checkName(field, name string) error {
 }
 
 func clip(text string) string {
-	if len(text) > 64 {
-		return text[:64] + "…"
+	if len(text) <= 64 {
+		return text
 	}
-	return text
+	cut := 64
+	for cut > 0 && !utf8.RuneStart(text[cut]) {
+		cut--
+	}
+	return text[:cut] + "…"
 }
 
 // SystemClock is the machine's clock in the machine's time zone.

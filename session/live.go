@@ -1,6 +1,7 @@
 package session
 
 import (
+	"strings"
 	"sync"
 
 	"github.com/plinthhost/plinth/store"
@@ -22,7 +23,7 @@ type liveSession struct {
 type livePart struct {
 	message, id string
 	kind        PartKind
-	text        []byte
+	text        strings.Builder // its String shares the bytes, so a look costs no copy
 }
 
 // PartKind is what streams in a part.
@@ -58,7 +59,7 @@ func (l *Live) Append(session, message, part string, kind PartKind, text string)
 		p = &livePart{message: message, id: part, kind: kind}
 		s.parts = append(s.parts, p)
 	}
-	p.text = append(p.text, text...)
+	p.text.WriteString(text)
 	s.poke()
 }
 
@@ -90,7 +91,7 @@ func (l *Live) Open(session string) []OpenPart {
 	}
 	open := make([]OpenPart, len(s.parts))
 	for i, p := range s.parts {
-		open[i] = OpenPart{Message: p.message, Part: p.id, Kind: p.kind, Text: string(p.text)}
+		open[i] = OpenPart{Message: p.message, Part: p.id, Kind: p.kind, Text: p.text.String()}
 	}
 	return open
 }

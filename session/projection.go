@@ -55,6 +55,7 @@ func (Projection) Forget(ctx context.Context, tx store.Tx, aggregate string) err
 		`DELETE FROM permission WHERE session_id = $1`,
 		`DELETE FROM question WHERE session_id = $1`,
 		`DELETE FROM child_request WHERE session_id = $1`,
+		`DELETE FROM child_request WHERE child_id = $1`,
 		`DELETE FROM activity WHERE session_id = $1`,
 		`DELETE FROM shell WHERE session_id = $1`,
 		`DELETE FROM todo WHERE session_id = $1`,

@@ -167,17 +167,18 @@ func (p projector) promptPromoted(e PromptPromoted) error {
 
 // free refuses a message id that an input or a message has already.
 func (p projector) free(id string) error {
-	var owner string
-	err := p.tx.QueryRow(p.ctx, `SELECT session_id FROM input WHERE id = $1`, id).Scan(&owner)
-	if err == nil {
-		return &ConflictError{ID: id, Reason: "another prompt"}
+	var kind string
+	err := p.tx.QueryRow(p.ctx, `SELECT 'prompt' FROM input WHERE id = $1 UNION ALL SELECT 'message' FROM message WHERE id = $2`, id, id).Scan(&kind)
+	if isNotFound(err) {
+		return nil
 	}
-	if !isNotFound(err) {
+	if err != nil {
 		return err
 	}
-	return p.freeMessage(id)
+	return &ConflictError{ID: id, Reason: "another " + kind}
 }
 
+// freeMessage refuses a message id that a message has already.
 func (p projector) freeMessage(id string) error {
 	var seq int64
 	err := p.tx.QueryRow(p.ctx, `SELECT seq FROM message WHERE id = $1`, id).Scan(&seq)

@@ -130,28 +130,19 @@ func (p projector) insertMessage(id string, kind MessageType, created int64, bod
 		ON CONFLICT (session_id, call) DO UPDATE SET message = excluded.message`, p.session, body.Call, id)
 }
 
-// messageSeq answers the sequence of a message of this session; ok is false when
-// there is none.
-func (p projector) messageSeq(id string) (seq int64, ok bool, err error) {
-	err = p.tx.QueryRow(p.ctx, `SELECT seq FROM message WHERE id = $1 AND session_id = $2`, id, p.session).Scan(&seq)
-	if isNotFound(err) {
-		return 0, false, nil
-	}
-	return seq, err == nil, err
-}
-
+// part adds a part after those that the message has, if the session has the message.
 func (p projector) part(message, call string, part MessagePart) error {
-	seq, ok, err := p.messageSeq(message)
-	if err != nil || !ok {
+	var seq, ordinal int64
+	err := p.tx.QueryRow(p.ctx, `SELECT m.seq, COALESCE((SELECT MAX(ordinal) FROM part WHERE session_id = m.session_id AND message_seq = m.seq), -1) + 1
+		FROM message m WHERE m.id = $1 AND m.session_id = $2`, message, p.session).Scan(&seq, &ordinal)
+	if isNotFound(err) {
+		return nil
+	}
+	if err != nil {
 		return err
 	}
 	encoded, err := json.Marshal(part)
 	if err != nil {
-		return err
-	}
-	var ordinal int64
-	if err := p.tx.QueryRow(p.ctx, `SELECT COALESCE(MAX(ordinal), -1) + 1 FROM part WHERE session_id = $1 AND message_seq = $2`,
-		p.session, seq).Scan(&ordinal); err != nil {
 		return err
 	}
 	return p.exec(`INSERT INTO part (session_id, message_seq, ordinal, tool_call, body) VALUES ($1, $2, $3, $4, $5)`,
@@ -176,14 +167,12 @@ type storedCall struct {
 
 // call reads the newest call of that id; nil when there is none.
 func (p projector) call(message, call string) (*storedCall, error) {
-	seq, ok, err := p.messageSeq(message)
-	if err != nil || !ok {
-		return nil, err
-	}
-	found := storedCall{seq: seq}
+	var found storedCall
 	var body string
-	err = p.tx.QueryRow(p.ctx, `SELECT ordinal, body FROM part WHERE session_id = $1 AND message_seq = $2 AND tool_call = $3
-		ORDER BY ordinal DESC LIMIT 1`, p.session, seq, call).Scan(&found.ordinal, &body)
+	err := p.tx.QueryRow(p.ctx, `SELECT p.message_seq, p.ordinal, p.body FROM message m
+		JOIN part p ON p.session_id = m.session_id AND p.message_seq = m.seq
+		WHERE m.id = $1 AND m.session_id = $2 AND p.tool_call = $3 ORDER BY p.ordinal DESC LIMIT 1`,
+		message, p.session, call).Scan(&found.seq, &found.ordinal, &body)
 	if isNotFound(err) {
 		return nil, nil
 	}
@@ -219,13 +208,15 @@ func (p projector) settle(message, call, revision string, change func(*ToolPart)
 		string(encoded), p.session, found.seq, found.ordinal)
 }
 
+// complete changes the body of a message, if the session has it.
 func (p projector) complete(message string, change func(*MessageBody)) error {
-	seq, ok, err := p.messageSeq(message)
-	if err != nil || !ok {
-		return err
-	}
+	var seq int64
 	var encoded string
-	if err := p.tx.QueryRow(p.ctx, `SELECT body FROM message WHERE session_id = $1 AND seq = $2`, p.session, seq).Scan(&encoded); err != nil {
+	err := p.tx.QueryRow(p.ctx, `SELECT seq, body FROM message WHERE id = $1 AND session_id = $2`, message, p.session).Scan(&seq, &encoded)
+	if isNotFound(err) {
+		return nil
+	}
+	if err != nil {
 		return err
 	}
 	var body MessageBody

@@ -64,6 +64,13 @@ func LoadHistory(ctx context.Context, tx store.Tx, s Session, baseline int64) ([
 		kept = append(kept, updates...)
 		slices.SortFunc(kept, func(a, b Message) int { return cmp.Compare(a.Seq, b.Seq) })
 	}
+	for i := range kept {
+		whole, err := withParts(ctx, tx, s.ID, kept[i:i+1])
+		if err != nil {
+			return nil, err
+		}
+		kept[i] = whole[0]
+	}
 	later, err := LoadMessages(ctx, tx, s.ID, s.History, math.MaxInt32)
 	if err != nil {
 		return nil, err

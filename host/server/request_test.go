@@ -102,13 +102,13 @@ func TestRequests(t *testing.T) {
 	good("approvals.list", `{}`, `"approvals":[]`)
 	good("session.todos", `{"sessionID":"ses_a"}`, `"todos":[]`)
 	good("inbox.change", `{"sessionID":"ses_a","id":"msg_1","prompt":{"text":"ho"},"delivery":"steer"}`, `"text":"ho"`)
-	cancelled := good("inbox.cancel", `{"sessionID":"ses_a","id":"msg_1"}`, `"cancelledSeq":7`)
+	cancelled := good("inbox.cancel", `{"sessionID":"ses_a","id":"msg_1"}`, `"cancelledSeq":11`)
 	diff(t, "cursor", r.Head("ses_a"), cancelled.Cursor)
 	good("session.change", `{"sessionID":"ses_a","agent":"plan","rules":[{"action":"bash","resource":"*","effect":"deny"}],"budgets":[]}`, `"agent":"plan"`)
 	moved := good("session.move", `{"sessionID":"ses_a","location":{"directory":"/there"}}`, `"/there"`)
 	diff(t, "cursor", r.Head("ses_a"), moved.Cursor)
 	good("session.children", `{"sessionID":"ses_a"}`, `"sessions":[]`)
-	good("session.usage", `{"sessionID":"ses_a"}`, `"turns":10`)
+	good("session.usage", `{"sessionID":"ses_a"}`, `"turns":14`)
 	for _, test := range []struct {
 		method, params string
 		want           protocol.Code

@@ -40,7 +40,6 @@ type answerPart struct {
 	ended    bool
 	hosted   bool // a call of a tool that the provider runs
 	settled  bool // and its result came
-	failed   bool // as an error
 }
 
 func newAnswer(t *turn) *answer {

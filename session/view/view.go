@@ -51,7 +51,8 @@ func (List) Apply(ctx context.Context, tx store.Tx, event store.Event) error {
 		return nil
 	}
 	switch event.Type {
-	case session.Created{}.EventType(), session.PromptPromoted{}.EventType():
+	case session.Created{}.EventType(), session.PromptPromoted{}.EventType(), session.AgentSwitched{}.EventType(),
+		session.ModelSwitched{}.EventType(), session.Moved{}.EventType():
 	default:
 		return nil // decoding is spared for what the list does not show
 	}
@@ -65,6 +66,12 @@ func (List) Apply(ctx context.Context, tx store.Tx, event store.Event) error {
 		_, err = tx.Exec(ctx, `INSERT INTO session_list (id, position, created_ms, updated_ms, title, preview, directory, agent, model)
 			VALUES ($1, $2, $3, $4, $5, '', $6, $7, $8)`,
 			event.Aggregate, event.Position, at, at, e.Title, e.Location.Directory, e.Agent, e.Model.String())
+	case session.AgentSwitched:
+		_, err = tx.Exec(ctx, `UPDATE session_list SET agent = $1 WHERE id = $2`, e.Agent, event.Aggregate)
+	case session.ModelSwitched:
+		_, err = tx.Exec(ctx, `UPDATE session_list SET model = $1 WHERE id = $2`, e.Model.String(), event.Aggregate)
+	case session.Moved:
+		_, err = tx.Exec(ctx, `UPDATE session_list SET directory = $1 WHERE id = $2`, e.Location.Directory, event.Aggregate)
 	case session.PromptPromoted:
 		_, err = tx.Exec(ctx, `UPDATE session_list SET updated_ms = $1, preview = CASE WHEN preview = '' THEN $2 ELSE preview END WHERE id = $3`,
 			at, preview(e.Prompt.Text), event.Aggregate)
