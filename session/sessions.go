@@ -114,6 +114,11 @@ func (s *Sessions) created(ctx context.Context, request CreateRequest) (payload 
 	} else if err := s.checkAgent("agent", payload.Agent); err != nil {
 		return Created{}, err
 	}
+	if s.options.Agents != nil {
+		if agent, ok := s.options.Agents.Agent(payload.Agent); ok && agent.Model != nil {
+			payload.Model = *agent.Model
+		}
+	}
 	if request.Model != nil {
 		if err := request.Model.check("model"); err != nil {
 			return Created{}, err

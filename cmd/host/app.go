@@ -143,7 +143,7 @@ func (a *app) startRunner(ctx context.Context, encoder session.Encoder) error {
 		return nil
 	})
 	work = runner.New(runner.Services{Log: a.store, Encoder: encoder, Kinds: a.kinds, Registries: a.registries,
-		Permissions: a.permissions, Agents: a.agents, Models: a.models, Schemas: &schema.Cache{}, Live: live, Outputs: a.outputs,
+		Permissions: a.permissions, Agents: a.agents, Models: a.models, Schemas: &schema.Cache{}, Blobs: blobs, Live: live, Outputs: a.outputs,
 		Tasks: a.tasks, Todos: todos, Logger: a.logger.Named("runner")}, a.runnerConfig())
 	if err := a.recover(ctx, work); err != nil {
 		return err

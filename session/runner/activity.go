@@ -124,14 +124,17 @@ func (d *drain) next(ctx context.Context, a *activity, t *turn, result *turnResu
 		return ended()
 	}
 	again = result.again
-	if reminder, missing := t.missingFormat(a); missing && !again {
-		if a.reminders > d.config.FormatRetries {
+	if t.lacksFormat(result) {
+		if t.last || a.reminders >= d.config.FormatRetries {
 			result.outcome, result.failure = session.Failed, &session.Failure{Code: session.FailureFormat, Message: fmt.Sprintf(
 				"The model did not give the structured answer that the prompt asks for, although it was reminded %d times; "+
-					"ask again, choose another model, or simplify prompt.format", d.config.FormatRetries)}
+					"ask again, choose another model, or simplify prompt.format", a.reminders)}
 			return ended()
 		}
-		following, again = append(following, reminder), true
+		a.reminders++
+		if !again { // an answer that does not fit was told so by its settlement
+			following, again = append(following, t.reminder()), true
+		}
 	}
 	if again && d.config.MaxTurns > 0 && a.turns >= d.config.MaxTurns {
 		result.outcome, result.failure = session.Failed, &session.Failure{Code: session.FailureMaxTurns, Message: fmt.Sprintf(

@@ -122,7 +122,7 @@ func (a *answer) open(ctx context.Context, kind session.PartKind, event session.
 		return nil, err
 	}
 	part := &answerPart{key: key(kind, event.ID), kind: kind, id: a.unused(kind, event.ID), name: event.Name,
-		metadata: event.Metadata, hosted: event.Hosted}
+		metadata: event.Metadata, hosted: event.Hosted && kind == session.LiveToolInput}
 	a.parts[part.key] = part
 	a.order = append(a.order, part)
 	return part, nil

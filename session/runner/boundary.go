@@ -113,7 +113,7 @@ func (t *turn) prepare(ctx context.Context, w window) error {
 	if unusable != nil {
 		return fail(unusable)
 	}
-	t.lower(w)
+	t.lower(ctx, w)
 	if err := t.transformRequest(ctx); err != nil {
 		return fail(err)
 	}

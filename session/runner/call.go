@@ -161,8 +161,11 @@ func (t *turn) invoke(ctx context.Context, entry toolEntry, definition session.T
 
 // validate holds the structured output to the tool's schema.
 func (t *turn) validate(definition session.ToolDefinition, output session.ToolOutput) error {
-	if len(definition.Output) == 0 || output.Structured == nil {
+	if len(definition.Output) == 0 {
 		return nil
+	}
+	if output.Structured == nil {
+		return &session.ToolError{Kind: "failed", Message: "Tool returned no structured output, which its output schema promises"}
 	}
 	err := t.Schemas.Check(definition.Output, output.Structured)
 	if mismatch, ok := errors.AsType[*schema.MismatchError](err); ok {

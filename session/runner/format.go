@@ -50,15 +50,12 @@ func (t *turn) takeFormat(run toolRun) (session.ToolOutput, error) {
 	return session.ToolOutput{Structured: run.input, Content: []session.ToolContent{{Type: "text", Text: "The answer was taken."}}}, nil
 }
 
-// missingFormat answers the reminder to give when a turn ended without the structured
-// answer. An answer that does not fit was told so by its settlement, and counts too.
-func (t *turn) missingFormat(a *activity) (reminder session.Payload, missing bool) {
-	if t.format == nil || t.formatted || t.last {
-		return nil, t.format != nil && !t.formatted
-	}
-	if t.answer.called && !t.misformatted {
-		return nil, false // it is still at work
-	}
-	a.reminders++
-	return session.Synthetic{Message: t.Encoder.IDs.New(session.PrefixMessage), Text: formatReminder}, true
+// lacksFormat reports whether the turn should have given the structured answer and did
+// not: it ended without, or gave one that does not fit.
+func (t *turn) lacksFormat(result *turnResult) bool {
+	return t.format != nil && !t.formatted && (!result.again || t.misformatted)
+}
+
+func (t *turn) reminder() session.Payload {
+	return session.Synthetic{Message: t.Encoder.IDs.New(session.PrefixMessage), Text: formatReminder}
 }

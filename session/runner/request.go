@@ -1,8 +1,11 @@
 package runner
 
 import (
+	"context"
 	"fmt"
+	"io"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/plinthhost/plinth/session"
 )
@@ -11,7 +14,7 @@ const lastStepReminder = "This was the last step: the limit of steps is reached 
 	"Answer with text only. Say that the limit was reached, sum up what is done, list what remains, and recommend what to do next."
 
 // lower makes the neutral request of a window.
-func (t *turn) lower(w window) {
+func (t *turn) lower(ctx context.Context, w window) {
 	generation, request := t.controls()
 	request.Purpose, request.Session, request.Agent, request.Model = session.PurposeTurn, t.session, t.agent.Name, t.current.Model
 	request.Tools, request.ToolChoice, request.Generation = t.definitions, "auto", generation
@@ -24,7 +27,9 @@ func (t *turn) lower(w window) {
 	system("agent", t.agent.System)
 	system("baseline", w.epoch.Baseline)
 	for _, message := range w.history {
-		request.Messages = append(request.Messages, lowerMessage(message, w.epoch.Seq, t.current.Model)...)
+		lowered := lowerMessage(message, w.epoch.Seq, t.current.Model)
+		t.inline(ctx, lowered)
+		request.Messages = append(request.Messages, lowered...)
 	}
 	system("prompt", t.prompt.System)
 	if t.format != nil {
@@ -35,6 +40,54 @@ func (t *turn) lower(w window) {
 		request.Messages = append(request.Messages, textMessage("last-step", session.RoleSystem, lastStepReminder))
 	}
 	t.request = request
+}
+
+// maxInlined bounds what a model is shown of one attached text, in bytes.
+const maxInlined = 100 << 10
+
+// inline puts the text of attached text files in the place of the files: every model
+// reads it then. What cannot be read stays a file.
+func (t *turn) inline(ctx context.Context, messages []session.ModelMessage) {
+	for i := range messages {
+		if messages[i].Role != session.RoleUser {
+			continue
+		}
+		for j := range messages[i].Parts {
+			part := &messages[i].Parts[j]
+			if part.Type != session.PartMedia || part.Mime != "text/plain" {
+				continue
+			}
+			text, size, err := t.attached(ctx, part.Blob)
+			if err != nil {
+				t.Logger.Warn("an attached text cannot be read", "session", t.session, "blob", part.Blob, "error", err)
+				continue
+			}
+			header := "Attached file " + part.Name + ":\n\n"
+			if int64(len(text)) < size {
+				header = fmt.Sprintf("Attached file %s, the first %d of its %d bytes:\n\n", part.Name, len(text), size)
+			}
+			*part = session.ModelPart{ID: part.ID, Type: session.PartText, Text: header + text}
+		}
+	}
+}
+
+// attached answers the beginning of a text and the size of the whole.
+func (t *turn) attached(ctx context.Context, blob string) (text string, size int64, err error) {
+	reader, size, err := t.Blobs.Open(ctx, blob)
+	if err != nil {
+		return "", 0, err
+	}
+	defer reader.Close()
+	head, err := io.ReadAll(io.LimitReader(reader, maxInlined))
+	if err != nil {
+		return "", 0, err
+	}
+	if int64(len(head)) < size {
+		for len(head) > 0 && !utf8.Valid(head[max(0, len(head)-utf8.UTFMax):]) {
+			head = head[:len(head)-1]
+		}
+	}
+	return strings.ToValidUTF8(string(head), "�"), size, nil
 }
 
 // lowerMessage makes the model's messages of one of the transcript. Switches are

@@ -21,7 +21,9 @@ func (t *turn) attempts(ctx context.Context, a *activity) (*turnResult, error) {
 	for attempt := 1; ; attempt++ {
 		if attempt > 1 {
 			t.beginning.Attempt = attempt
-			if err := t.append(ctx, t.beginning); err != nil {
+			if err := t.append(ctx, t.beginning); errors.Is(err, session.ErrMoved) {
+				return &turnResult{again: true}, nil // another turn is made at the destination
+			} else if err != nil {
 				return nil, err
 			}
 			t.answer = nil

@@ -60,6 +60,7 @@ type Services struct {
 	Agents      *session.Agents
 	Models      session.Models
 	Schemas     *schema.Cache
+	Blobs       store.Blobs
 	Live        *session.Live
 	Outputs     session.OutputFiles
 	Snapshots   session.Snapshots
@@ -200,5 +201,25 @@ func (d *drain) append(ctx context.Context, payloads ...session.Payload) error {
 	if err != nil {
 		return fmt.Errorf("append to %s: %w", d.session, err)
 	}
+	if requests := requestsOf(payloads); len(requests) > 0 {
+		d.Permissions.Closed(context.WithoutCancel(ctx), d.session, requests...)
+	}
 	return nil
+}
+
+// requestsOf answers the requests that a drain itself opens or closes, which the
+// session's ancestors are told of.
+func requestsOf(payloads []session.Payload) []string {
+	var requests []string
+	for _, payload := range payloads {
+		switch e := payload.(type) {
+		case session.PermissionAsked:
+			requests = append(requests, e.Request)
+		case session.PermissionReplied:
+			requests = append(requests, e.Request)
+		case session.QuestionDismissed:
+			requests = append(requests, e.Request)
+		}
+	}
+	return requests
 }

@@ -178,7 +178,7 @@ func (e *editor) message(edit session.Edit) error {
 			if part.ID != edit.ID {
 				continue
 			}
-			if len(part.Metadata) > 0 || part.Type == session.PartReasoning || part.Type == session.PartToolCall {
+			if part.Hosted || len(part.Metadata) > 0 || part.Type == session.PartReasoning || part.Type == session.PartToolCall {
 				return fmt.Errorf("the provider made this part, so it is read-only")
 			}
 			part.Text = value

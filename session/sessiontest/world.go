@@ -87,7 +87,7 @@ func New(t testing.TB, options Options) *World {
 	w.Sessions = session.NewSessions(w.Log, w.Encoder, places{}, w.Coordinator, options.Sessions)
 	w.Tasks = session.NewTasks(w.Log, w.Encoder, w.Sessions, w.Coordinator, w.Agents, hclog.NewNullLogger())
 	w.Runner = runner.New(runner.Services{Log: w.Log, Encoder: w.Encoder, Kinds: w.Kinds, Registries: w.Registries,
-		Permissions: w.Permissions, Agents: w.Agents, Models: options.Models, Schemas: &schema.Cache{}, Live: w.Live, Outputs: w.Outputs,
+		Permissions: w.Permissions, Agents: w.Agents, Models: options.Models, Schemas: &schema.Cache{}, Blobs: w.Log.Blobs(), Live: w.Live, Outputs: w.Outputs,
 		Snapshots: options.Snapshots, Tasks: w.Tasks, Todos: session.NewTodoLists(w.Log, w.Encoder), Logger: hclog.NewNullLogger()}, options.Config)
 	w.Contribute("core/scripted", w.Kinds.Providers.Contribute("scripted", 0, w.Provider))
 	t.Cleanup(w.Close)

@@ -57,7 +57,7 @@ func (k *kernel) wire(provider session.Provider) error {
 	k.coordinator = session.NewCoordinator(func(ctx context.Context, w *session.Work) error { return work.Drain(ctx, w) }, logger)
 	work = runner.New(runner.Services{Log: k.log, Encoder: k.encoder, Kinds: kinds, Registries: registries,
 		Permissions: session.NewPermissions(k.log, k.encoder, nil, agents, k.coordinator.Wake, logger), Agents: agents, Models: anyModel{}, Schemas: &schema.Cache{},
-		Live: k.live, Outputs: noOutputs{}, Todos: session.NewTodoLists(k.log, k.encoder), Logger: logger}, runner.DefaultConfig())
+		Blobs: k.log.Blobs(), Live: k.live, Outputs: noOutputs{}, Todos: session.NewTodoLists(k.log, k.encoder), Logger: logger}, runner.DefaultConfig())
 	k.sessions = session.NewSessions(k.log, k.encoder, places{}, k.coordinator, session.SessionOptions{
 		Defaults: session.Defaults{Agent: agents.Default(), Model: model()}})
 	return nil
