@@ -31,7 +31,7 @@ type ProviderEncoded struct {
 //
 // Text of others cannot name a blob: inside of a JSON string the quotes of such an
 // object are escaped, and in JSON that reaches the codec as it is (a tool's input and
-// schema, metadata, options) the host has written the key as "\u0024blob". That is
+// schema, a hosted tool's result, metadata, options) the host has written the key as "\u0024blob". That is
 // the same key to every reader of JSON and none to the host, as long as the codec
 // passes such JSON on byte by byte.
 type BlobText struct {
@@ -81,6 +81,12 @@ type Message struct {
 // tool_result before it, whose Call it has; the result's Text names the file too, so
 // a codec leaves out what the model or the protocol cannot take. Its bytes get into
 // the request by a [BlobText].
+//
+// A hosted tool_call is one that the provider ran. Its tool_result is the next part of
+// the same message, of role assistant. For the model that made them the two have what
+// the codec told of each: the call the Metadata of its end, the result its Result and
+// its own Metadata, or the call's where it had none. For any other model, and for a
+// protocol that knows no such tools, there are Input, Text and Error to retell.
 type Part struct {
 	ID   string `json:"id,omitempty"`
 	Type string `json:"type"` // "text", "reasoning", "media", "tool_call" or "tool_result"
@@ -96,6 +102,10 @@ type Part struct {
 	Blob  string `json:"blob,omitempty"` // SHA-256 of a medium's bytes in hexadecimal
 	// Metadata is the provider's own, only for the model that made it.
 	Metadata json.RawMessage `json:"metadata,omitempty"`
+	// Hosted is set on the tool_call and the tool_result of a tool that the provider ran.
+	Hosted bool `json:"hosted,omitempty"`
+	// Result is what a hosted tool answered, in the form its codec told it in.
+	Result json.RawMessage `json:"result,omitempty"`
 }
 
 // Types of a part and roles of a message.
@@ -154,16 +164,28 @@ type ProviderDecoded struct {
 // ModelEvent is one event of a model's answer. The host accumulates: a codec
 // answers fragments only. A fragment of a new id opens its part, "finish" closes
 // what is open.
+//
+// A tool that the provider runs itself is hosted: its call is told like another, with
+// Hosted at its start, the host runs nothing, and "tool.result" tells once what came
+// of it, in this same stream. A result ends the call's arguments where "tool.end" did
+// not. A result of more than 4 MiB, or Metadata of more than 1 MiB, ends the stream as
+// the codec's fault.
 type ModelEvent struct {
 	Type string `json:"type"`
 	// ID names the part within the stream, or the tool call.
 	ID       string          `json:"id,omitempty"`
 	Name     string          `json:"name,omitempty"` // tool.start
-	Text     string          `json:"text,omitempty"` // *.delta
+	Text     string          `json:"text,omitempty"` // *.delta; of a tool.result for people and for other models
 	Reason   string          `json:"reason,omitempty"`
 	Usage    *Usage          `json:"usage,omitempty"`
 	Metadata json.RawMessage `json:"metadata,omitempty"`
 	Error    *ProviderError  `json:"error,omitempty"`
+	// Hosted says of a tool.start that the provider runs the tool.
+	Hosted bool `json:"hosted,omitempty"`
+	// Result of a tool.result is what the tool answered, in the form in which the codec
+	// wants it back: any JSON but null. Failed says that it is an error.
+	Result json.RawMessage `json:"result,omitempty"`
+	Failed bool            `json:"failed,omitempty"`
 }
 
 // Types of a model event.
@@ -175,6 +197,7 @@ const (
 	EventToolStart      = "tool.start"
 	EventToolDelta      = "tool.delta"
 	EventToolEnd        = "tool.end"
+	EventToolResult     = "tool.result" // of a hosted tool
 	EventUsage          = "usage"
 	EventFinish         = "finish" // Reason: stop, length, tool_calls, content_filter, unknown
 	EventError          = "error"

@@ -23,10 +23,10 @@ func TestPermissionOperations(t *testing.T) {
 		{"check", "permission.check", `{"action":"deploy","resources":["test","stage","prod"]}`, nil, `{"ok":{"effects":["allow","ask","deny"]}}`, nil},
 		{"allowed", "permission.ask", `{"action":"deploy","resources":["test"]}`, nil, `{"ok":{}}`, nil},
 		{"asked", "permission.ask", `{"action":"deploy","resources":["stage","a*","test"]}`, nil, `{"ok":{}}`,
-			[]session.PermissionRequest{{Action: "deploy", Resources: []string{"stage", "a*", "test"}, Save: []string{"stage", "test"}}}},
+			[]session.PermissionRequest{{Action: "deploy", Resources: []string{"stage", "a*", "test"}, Save: []string{"stage", "test"}, Before: true}}},
 		{"denied", "permission.ask", `{"action":"deploy","resources":["stage","prod"]}`, nil, denied("deploy on prod is denied by the permission rules"), nil},
 		{"declined", "permission.ask", `{"action":"deploy","resources":["stage"]}`, declined, denied("deploy on stage was declined"),
-			[]session.PermissionRequest{{Action: "deploy", Resources: []string{"stage"}, Save: []string{"stage"}}}},
+			[]session.PermissionRequest{{Action: "deploy", Resources: []string{"stage"}, Save: []string{"stage"}, Before: true}}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -64,9 +64,9 @@ func TestWhatIsAskedOfACommand(t *testing.T) {
 		t.Fatal(err)
 	}
 	bash := func(save []string, resources ...string) session.PermissionRequest {
-		return session.PermissionRequest{Action: "bash", Resources: resources, Save: save}
+		return session.PermissionRequest{Action: "bash", Resources: resources, Save: save, Before: true}
 	}
-	external := session.PermissionRequest{Action: "external_directory", Resources: []string{elsewhere + "/*"}, Save: []string{elsewhere + "/*"}}
+	external := session.PermissionRequest{Action: "external_directory", Resources: []string{elsewhere + "/*"}, Save: []string{elsewhere + "/*"}, Before: true}
 	tests := []struct {
 		request abi.ProcessRun
 		want    []session.PermissionRequest

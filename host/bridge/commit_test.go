@@ -71,7 +71,7 @@ func TestACommitAsksOnceForAll(t *testing.T) {
 	}
 	want := []session.PermissionRequest{{Action: "edit",
 		Resources: []string{"a.txt", "*", "../AGENTS.md", "sub/AGENTS.md", ".env"},
-		Save:      []string{"a.txt", "../AGENTS.md", "sub/AGENTS.md", ".env"}}}
+		Save:      []string{"a.txt", "../AGENTS.md", "sub/AGENTS.md", ".env"}, Before: true}}
 	if diff := cmp.Diff(want, r.host.asked); diff != "" {
 		t.Error(diff)
 	}
@@ -222,8 +222,8 @@ func TestACommitOutside(t *testing.T) {
 		t.Fatal(failed)
 	}
 	want := []session.PermissionRequest{
-		{Action: "external_directory", Resources: []string{elsewhere + "/x/*"}, Save: []string{elsewhere + "/x/*"}},
-		{Action: "edit", Resources: []string{elsewhere + "/x/one", "a.txt", "two"}, Save: []string{elsewhere + "/x/one", "a.txt", "two"}},
+		{Action: "external_directory", Resources: []string{elsewhere + "/x/*"}, Save: []string{elsewhere + "/x/*"}, Before: true},
+		{Action: "edit", Resources: []string{elsewhere + "/x/one", "a.txt", "two"}, Save: []string{elsewhere + "/x/one", "a.txt", "two"}, Before: true},
 	}
 	if diff := cmp.Diff(want, r.host.asked); diff != "" {
 		t.Error(diff)

@@ -21,6 +21,12 @@ const (
 	endGrace = 2 * time.Second
 )
 
+// Limits of what a codec tells for the provider to have back.
+const (
+	MaxResultBytes   = 4 << 20 // of a hosted tool's result, and as much of text
+	MaxMetadataBytes = 1 << 20 // of one event
+)
+
 // decoding is one stream on its way from frames to model events. It ends with
 // exactly one terminal event, whatever the codec says: the finish, which is held
 // back until nothing can follow it, or an error.
@@ -92,13 +98,15 @@ func (d *decoding) batch(ctx context.Context, frames []egress.Frame, end bool) (
 // event passes one on. What follows a finish breaks the grammar, but for the usage,
 // which some servers send last.
 func (d *decoding) event(event abi.ModelEvent) error {
+	if err := checkEvent(event); err != nil {
+		return err
+	}
 	converted := modelEvent(event)
 	switch {
 	case event.Type == abi.EventError:
 		return reported(event.Error)
 	case d.finish != nil && event.Type != abi.EventUsage:
-		return &session.ProviderError{Class: session.ProviderProtocol,
-			Message: fmt.Sprintf("The provider's plugin broke the event grammar: %s after the finish", clip(event.Type))}
+		return ungrammatical("%s after the finish", clip(event.Type))
 	case event.Type == abi.EventFinish:
 		d.finish = &converted
 	case !d.yield(converted, nil):
@@ -107,9 +115,41 @@ func (d *decoding) event(event abi.ModelEvent) error {
 	return nil
 }
 
+// checkEvent holds what the provider will want back to its bounds, and the fields of
+// hosted tools to their events.
+func checkEvent(event abi.ModelEvent) error {
+	switch {
+	case event.Hosted && event.Type != abi.EventToolStart:
+		return ungrammatical("%s %q says hosted, which only %s does", clip(event.Type), clip(event.ID), abi.EventToolStart)
+	case (event.Failed || given(event.Result) != nil) && event.Type != abi.EventToolResult:
+		return ungrammatical("%s %q has a result or says failed, which only %s does", clip(event.Type), clip(event.ID), abi.EventToolResult)
+	case len(event.Result) > MaxResultBytes:
+		return ungrammatical("the result of the call %q has %d bytes; the most is %d", clip(event.ID), len(event.Result), MaxResultBytes)
+	case event.Type == abi.EventToolResult && len(event.Text) > MaxResultBytes:
+		return ungrammatical("the text of the result of the call %q has %d bytes; the most is %d", clip(event.ID), len(event.Text), MaxResultBytes)
+	case len(event.Metadata) > MaxMetadataBytes:
+		return ungrammatical("the metadata of %s %q has %d bytes; the most is %d", clip(event.Type), clip(event.ID), len(event.Metadata), MaxMetadataBytes)
+	}
+	return nil
+}
+
+func ungrammatical(format string, args ...any) error {
+	return &session.ProviderError{Class: session.ProviderProtocol,
+		Message: "The provider's plugin broke the event grammar: " + fmt.Sprintf(format, args...)}
+}
+
+// given is a value that a codec tells; null, which languages write for none, is none.
+func given(value json.RawMessage) json.RawMessage {
+	if string(value) == "null" {
+		return nil
+	}
+	return value
+}
+
 func modelEvent(event abi.ModelEvent) session.ModelEvent {
 	converted := session.ModelEvent{Type: session.ModelEventType(event.Type), ID: event.ID, Name: event.Name, Text: event.Text,
-		Reason: session.FinishReason(event.Reason), Metadata: event.Metadata}
+		Reason: session.FinishReason(event.Reason), Metadata: given(event.Metadata), Hosted: event.Hosted,
+		Result: given(event.Result), Failed: event.Failed}
 	if event.Usage != nil {
 		converted.Usage = session.Usage(*event.Usage)
 	}

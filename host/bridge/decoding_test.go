@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -66,6 +67,18 @@ func eventText(event session.ModelEvent) string {
 	}
 	if event.Text != "" {
 		text += fmt.Sprintf(" %q", event.Text)
+	}
+	if event.Hosted {
+		text += " hosted"
+	}
+	if event.Failed {
+		text += " failed"
+	}
+	if event.Result != nil {
+		text += fmt.Sprintf(" =%s", event.Result)
+	}
+	if event.Metadata != nil {
+		text += fmt.Sprintf(" ~%s", event.Metadata)
 	}
 	if event.Usage != (session.Usage{}) {
 		text += fmt.Sprintf(" %+v", event.Usage)
@@ -187,6 +200,19 @@ func TestTheGrammarIsKept(t *testing.T) {
 		{"an error", text + "," + failed + "," + text, finish, []string{`text.delta t "a"`}, "overloaded", "Busy"},
 		{"an error after the finish", finish, failed, nil, "overloaded", "Busy"},
 		{"an error without a word", `{"type":"error"}`, "", nil, session.ProviderUnknown, "The provider reported an error without saying which"},
+		{"a hosted tool", `{"type":"tool.start","id":"h","name":"search","hosted":true},{"type":"tool.end","id":"h","metadata":{"a":1}},` +
+			`{"type":"tool.result","id":"h","text":"Two","result":[{"b":2.50}],"metadata":{"c":3},"failed":false}`, finish,
+			[]string{"tool.start h search hosted", `tool.end h ~{"a":1}`, `tool.result h "Two" =[{"b":2.50}] ~{"c":3}`, "finish stop"}, "", ""},
+		{"a hosted tool that fails", `{"type":"tool.result","id":"h","text":"No","failed":true,"result":null,"metadata":null}`, finish,
+			[]string{`tool.result h "No" failed`, "finish stop"}, "", ""},
+		{"a result after the finish", finish, `{"type":"tool.result","id":"h"}`, nil, session.ProviderProtocol,
+			"The provider's plugin broke the event grammar: tool.result after the finish"},
+		{"hosted text", `{"type":"text.delta","id":"t","text":"a","hosted":true}`, finish, nil, session.ProviderProtocol,
+			`The provider's plugin broke the event grammar: text.delta "t" says hosted, which only tool.start does`},
+		{"a result of an end", `{"type":"tool.end","id":"h","result":[]}`, finish, nil, session.ProviderProtocol,
+			`The provider's plugin broke the event grammar: tool.end "h" has a result or says failed, which only tool.result does`},
+		{"a failed end", `{"type":"tool.end","id":"h","failed":true}`, finish, nil, session.ProviderProtocol,
+			`The provider's plugin broke the event grammar: tool.end "h" has a result or says failed, which only tool.result does`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -270,4 +296,34 @@ func TestAServerThatDoesNotEnd(t *testing.T) {
 			t.Errorf("%v %s", err, diff)
 		}
 	})
+}
+
+// What a provider wants back is kept with every turn, so it has bounds.
+func TestWhatAProviderWantsBackIsBounded(t *testing.T) {
+	quoted := func(n int) json.RawMessage { return json.RawMessage(`"` + strings.Repeat("x", n-2) + `"`) }
+	tests := []struct {
+		event abi.ModelEvent
+		says  string
+	}{
+		{abi.ModelEvent{Type: abi.EventToolResult, ID: "h", Result: quoted(MaxResultBytes), Metadata: quoted(MaxMetadataBytes), Text: strings.Repeat("x", MaxResultBytes)}, ""},
+		{abi.ModelEvent{Type: abi.EventToolResult, ID: "h", Result: quoted(MaxResultBytes + 1)}, `the result of the call "h" has 4194305 bytes; the most is 4194304`},
+		{abi.ModelEvent{Type: abi.EventToolResult, ID: "h", Text: strings.Repeat("x", MaxResultBytes+1)}, `the text of the result of the call "h" has 4194305 bytes; the most is 4194304`},
+		{abi.ModelEvent{Type: abi.EventToolResult, ID: "h", Metadata: quoted(MaxMetadataBytes + 1)}, `the metadata of tool.result "h" has 1048577 bytes; the most is 1048576`},
+		{abi.ModelEvent{Type: abi.EventReasoningEnd, ID: "r", Metadata: quoted(MaxMetadataBytes + 1)}, `the metadata of reasoning.end "r" has 1048577 bytes; the most is 1048576`},
+	}
+	for _, test := range tests {
+		passed := 0
+		d := decoding{yield: func(session.ModelEvent, error) bool { passed++; return true }}
+		err := d.event(test.event)
+		if test.says == "" {
+			if err != nil || passed != 1 {
+				t.Errorf("%v, %d events", err, passed)
+			}
+			continue
+		}
+		failed, ok := errors.AsType[*session.ProviderError](err)
+		if !ok || failed.Class != session.ProviderProtocol || failed.Retryable || failed.Message != "The provider's plugin broke the event grammar: "+test.says || passed != 0 {
+			t.Errorf("%v, want %s", err, test.says)
+		}
+	}
 }

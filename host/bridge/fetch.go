@@ -52,6 +52,9 @@ func (o *operations) fetch(ctx context.Context, request abi.HTTPFetch, raw []byt
 	fetch := egress.Fetch{Method: method, URL: request.URL, Headers: request.Headers, Body: body, Redirect: request.Redirect,
 		Handles: request.Secrets, MaxBody: most, Timeout: time.Duration(request.TimeoutMS) * time.Millisecond}
 	if o.reach.AnyURL {
+		if _, err := o.reach.Fetcher.Check(method, request.URL); err == nil {
+			o.touch() // what is asked for then is a redirect of a request that was granted
+		}
 		fetch.Ask = func(ctx context.Context, _ string, target egress.Target) error {
 			defer o.touch() // a request follows, before the next ask
 			return o.authorise(ctx, actionFetch, target.String())

@@ -177,7 +177,7 @@ func TestFileOperations(t *testing.T) {
 			}
 			var asked []session.PermissionRequest
 			if test.asked != "" {
-				asked = []session.PermissionRequest{{Action: "read", Resources: []string{test.asked}, Save: []string{test.asked}}}
+				asked = []session.PermissionRequest{{Action: "read", Resources: []string{test.asked}, Save: []string{test.asked}, Before: true}}
 			}
 			if diff := cmp.Diff(asked, host.asked); diff != "" {
 				t.Errorf("asked: %s", diff)
@@ -200,7 +200,7 @@ func TestAPatternIsNotSaved(t *testing.T) {
 			t.Fatal(err)
 		}
 		p.operation(t, host, "fs.read", string(request))
-		want := []session.PermissionRequest{{Action: "read", Resources: []string{name}}}
+		want := []session.PermissionRequest{{Action: "read", Resources: []string{name}, Before: true}}
 		if diff := cmp.Diff(want, host.asked); diff != "" {
 			t.Errorf("%q: %s", name, diff)
 		}

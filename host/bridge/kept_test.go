@@ -43,9 +43,9 @@ func TestReadingKeptOutputs(t *testing.T) {
 	r, data := keeping(t)
 	folder := filepath.Join(data, "tool-output")
 	file := folder + "/tool_1"
-	external := session.PermissionRequest{Action: "external_directory", Resources: []string{folder + "/*"}, Save: []string{folder + "/*"}}
+	external := session.PermissionRequest{Action: "external_directory", Resources: []string{folder + "/*"}, Save: []string{folder + "/*"}, Before: true}
 	reading := func(name string) session.PermissionRequest {
-		return session.PermissionRequest{Action: "read", Resources: []string{name}, Save: []string{name}}
+		return session.PermissionRequest{Action: "read", Resources: []string{name}, Save: []string{name}, Before: true}
 	}
 	for _, test := range []struct {
 		operation string
@@ -124,7 +124,7 @@ func TestReadingKeptOutputsInTheLocation(t *testing.T) {
 		t.Error(answer)
 	}
 	name := filepath.Join(filepath.Base(data), "tool-output", "tool_1")
-	if diff := cmp.Diff([]session.PermissionRequest{{Action: "read", Resources: []string{name}, Save: []string{name}}}, r.host.asked); diff != "" {
+	if diff := cmp.Diff([]session.PermissionRequest{{Action: "read", Resources: []string{name}, Save: []string{name}, Before: true}}, r.host.asked); diff != "" {
 		t.Error(diff)
 	}
 	if failed := failure(t, r.ask(t, "fs.read", encoded(t, map[string]any{"path": data + "/plinth.db"}))); failed.Kind != abi.KindDenied {

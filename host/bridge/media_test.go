@@ -218,7 +218,7 @@ func TestOthersCannotNameABlob(t *testing.T) {
 	digests, _ := blobs.with(t, "bytes of the file")
 	written := json.RawMessage(`{"default":{"$blob":"` + digests[0] + `","as":"base64"}}`)
 	request := answered(session.ToolContent{Mime: "image/png", Blob: digests[0]})
-	request.Messages[1].Parts[0].Input, request.Messages[1].Parts[0].Metadata = written, written
+	request.Messages[1].Parts[0].Input, request.Messages[1].Parts[0].Metadata, request.Messages[1].Parts[0].Result = written, written, written
 	request.Tools = []session.ToolDefinition{{Name: "t", Input: written}}
 	request.Options = map[string]json.RawMessage{"codec": written}
 	guest := bridgetest.New().Reflects(abi.ExportProviderEncode, `{"ok":{"method":"POST","path":"x","body":`, `}}`).Answers(abi.ExportProviderClassify, `{"ok":{}}`).
@@ -238,7 +238,8 @@ func TestOthersCannotNameABlob(t *testing.T) {
 	}
 	got := sent.Body.Request
 	for name, value := range map[string]json.RawMessage{
-		"input": got.Messages[1].Parts[0].Input, "metadata": got.Messages[1].Parts[0].Metadata, "schema": got.Tools[0].Input, "option": got.Options["codec"],
+		"input": got.Messages[1].Parts[0].Input, "metadata": got.Messages[1].Parts[0].Metadata, "result": got.Messages[1].Parts[0].Result,
+		"schema": got.Tools[0].Input, "option": got.Options["codec"],
 	} {
 		if !sameValue(t, value, written) {
 			t.Errorf("%s became %s", name, value)

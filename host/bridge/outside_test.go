@@ -34,14 +34,14 @@ func TestReadingOutside(t *testing.T) {
 		t.Fatal(err)
 	}
 	external := func(folder string, saved bool) session.PermissionRequest {
-		request := session.PermissionRequest{Action: "external_directory", Resources: []string{folder + "/*"}}
+		request := session.PermissionRequest{Action: "external_directory", Resources: []string{folder + "/*"}, Before: true}
 		if saved {
 			request.Save = request.Resources
 		}
 		return request
 	}
 	reading := func(file string, saved bool) session.PermissionRequest {
-		request := session.PermissionRequest{Action: "read", Resources: []string{file}}
+		request := session.PermissionRequest{Action: "read", Resources: []string{file}, Before: true}
 		if saved {
 			request.Save = request.Resources
 		}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"iter"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -84,10 +85,14 @@ func (p *Provider) stream(ctx context.Context, request session.ModelRequest, yie
 	return (&decoding{provider: p, yield: yield}).run(ctx, reader)
 }
 
-func merged(first, second map[string]string) map[string]string {
-	all := make(map[string]string, len(first)+len(second))
-	for _, headers := range []map[string]string{first, second} {
-		maps.Copy(all, headers)
+// merged are the codec's headers with those of the request, which win whatever their
+// names' case.
+func merged(codec, request map[string]string) map[string]string {
+	all := maps.Clone(request)
+	for name, value := range codec {
+		if !slices.ContainsFunc(slices.Collect(maps.Keys(request)), func(other string) bool { return strings.EqualFold(name, other) }) {
+			all[name] = value
+		}
 	}
 	return all
 }

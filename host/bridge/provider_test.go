@@ -98,6 +98,45 @@ func TestAnAnswerFromAServer(t *testing.T) {
 	}
 }
 
+// All that a request has to say reaches the server, and what the operator set wins over
+// what the codec has of its own. That no tool may be called leaves the tools in it.
+func TestAllOfARequestReachesTheServer(t *testing.T) {
+	var header http.Header
+	var body map[string]json.RawMessage
+	client := connect(t, func(w http.ResponseWriter, r *http.Request) {
+		header = r.Header
+		if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+			t.Error(err)
+		}
+		w.WriteHeader(http.StatusTeapot)
+	})
+	request := question()
+	request.ToolChoice = "none"
+	request.Tools = []session.ToolDefinition{{Name: "look", Description: "Looks.", Input: json.RawMessage(`{"type":"object"}`)}}
+	request.Generation = session.Generation{MaxTokens: new(int64(7)), Temperature: new(0.5), TopP: new(0.9), Seed: new(int64(-3)), Stop: []string{"end"}}
+	request.Options = map[string]json.RawMessage{"openai": json.RawMessage(`{"store":false,"reasoning_effort":"low"}`)}
+	request.Headers = map[string]string{"X-Team": "blue", "ACCEPT": "text/event-stream;q=1"}
+	if _, err := streamed(t, NewProvider(openai(t), "openai", "sse", client, nil), request); err == nil || header == nil {
+		t.Fatalf("%v, headers %v", err, header)
+	}
+	want := map[string]string{
+		"tool_choice": `"none"`, "tools": `[{"type":"function","function":{"name":"look","description":"Looks.","parameters":{"type":"object"}}}]`,
+		"max_tokens": `7`, "temperature": `0.5`, "top_p": `0.9`, "seed": `-3`, "stop": `["end"]`, "store": `false`, "reasoning_effort": `"low"`,
+	}
+	got := map[string]string{}
+	for name := range want {
+		got[name] = string(body[name])
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	for name, value := range map[string]string{"X-Team": "blue", "Accept": "text/event-stream;q=1", "Content-Type": "application/json"} {
+		if diff := cmp.Diff([]string{value}, header.Values(name)); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
 // awsMessage is a message of an AWS event stream with one header.
 func awsMessage(event, payload string) []byte {
 	header := append([]byte("\x0b:event-type\x07\x00"), byte(len(event)))

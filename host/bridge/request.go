@@ -18,7 +18,7 @@ func wireRequest(request session.ModelRequest) abi.ModelRequest {
 	for i := range wire.Messages {
 		for j := range wire.Messages[i].Parts {
 			part := &wire.Messages[i].Parts[j]
-			part.Input, part.Metadata = nameless(part.Input), nameless(part.Metadata)
+			part.Input, part.Metadata, part.Result = nameless(part.Input), nameless(part.Metadata), nameless(part.Result)
 		}
 	}
 	for i := range wire.Tools {
@@ -68,7 +68,8 @@ func wireMessages(messages []session.ModelMessage) []abi.Message {
 		wire[i] = abi.Message{ID: message.ID, Role: string(message.Role), Parts: make([]abi.Part, len(message.Parts))}
 		for j, part := range message.Parts {
 			wire[i].Parts[j] = abi.Part{ID: part.ID, Type: string(part.Type), Text: part.Text, Call: part.Call, Name: part.Name,
-				Input: part.Input, Error: part.Error, Mime: part.Mime, Blob: part.Blob, Metadata: part.Metadata}
+				Input: part.Input, Error: part.Error, Mime: part.Mime, Blob: part.Blob, Metadata: part.Metadata,
+				Hosted: part.Hosted, Result: part.Result}
 		}
 	}
 	return wire

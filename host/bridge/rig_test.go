@@ -172,6 +172,7 @@ type wholeHost struct {
 
 	mu        sync.Mutex
 	questions []session.Question
+	before    []bool // as each ask for answers said it
 	tasks     []session.Task
 	todos     []session.Todo
 	progress  []string
@@ -187,8 +188,9 @@ func (h *wholeHost) Describe(context.Context) (session.Description, error) {
 	return session.Description{Title: "Weather", Model: session.ModelRef{Provider: "local", Model: "m/1"}}, h.fails
 }
 
-func (h *wholeHost) Question(_ context.Context, questions []session.Question) ([][]string, error) {
+func (h *wholeHost) Question(_ context.Context, questions []session.Question, before bool) ([][]string, error) {
 	h.questions = append(h.questions, questions...)
+	h.before = append(h.before, before)
 	return [][]string{{"yes"}}, h.fails
 }
 

@@ -163,41 +163,15 @@ func TestWhatAToolPrintsIsLogged(t *testing.T) {
 	}
 }
 
-func TestInputIsCheckedBeforeTheGuestRuns(t *testing.T) {
-	plugin, log := loadGuest(t, bridgetest.New().Traps(abi.ExportTool), abi.ExportTool)
-	tool := newTool(t, plugin, session.ToolDefinition{Input: []byte(`{
-		"type": "object", "required": ["path"], "additionalProperties": false,
-		"properties": {"path": {"type": "string"}, "limit": {"type": "integer", "minimum": 1}}
-	}`)}, nil)
-	_, err := execute(t, tool, session.ToolCall{Input: []byte(`{"limit":"ten","depth":2}`)})
-	wantTold(t, err, abi.KindInvalidInput,
-		"Invalid input for the tool probe: /limit: got string, want integer; additional properties 'depth' not allowed; missing property 'path'")
-	if log.all() != nil {
-		t.Error("the guest ran")
-	}
-	if _, err := execute(t, tool, session.ToolCall{Input: []byte(`{"path":"a"}`)}); log.all() == nil {
-		t.Errorf("good input did not reach the guest: %v", err)
-	}
-}
-
-func TestStructuredOutputIsHeldToItsSchema(t *testing.T) {
-	schema := []byte(`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`)
-	tests := []struct{ name, answer, want string }{
-		{"fits", `{"structured":{"n":1}}`, ""},
-		{"another type", `{"structured":{"n":"1"}}`, "The structured output of the tool probe does not fit its schema: /n: got string, want integer"},
-		{"incomplete", `{"structured":{}}`, "The structured output of the tool probe does not fit its schema: missing property 'n'"},
-		{"null", `{"structured":null}`, "The structured output of the tool probe does not fit its schema: got null, want object"},
-		{"absent", `{"content":[{"type":"text","text":"one"}]}`, "The tool probe answered no structured output, which its manifest promises"},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			plugin, _ := loadGuest(t, bridgetest.New().Answers(abi.ExportTool, `{"ok":`+test.answer+`}`), abi.ExportTool)
-			_, err := execute(t, newTool(t, plugin, session.ToolDefinition{Output: schema}, nil), session.ToolCall{})
-			if test.want == "" && err == nil {
-				return
-			}
-			wantTold(t, err, abi.KindFailed, test.want)
-		})
+// The kernel holds input and output to the schemas, for every tool: the bridge passes
+// both on as they are.
+func TestTheBridgeLeavesTheSchemasToTheKernel(t *testing.T) {
+	guest := bridgetest.New().Reflects(abi.ExportTool, `{"ok":{"structured":`, `}}`)
+	plugin, _ := loadGuest(t, guest, abi.ExportTool)
+	never := []byte(`{"not":{}}`)
+	output, err := execute(t, newTool(t, plugin, session.ToolDefinition{Input: never, Output: never}, nil), session.ToolCall{Input: []byte(`{"depth":2}`)})
+	if err != nil || !strings.Contains(string(output.Structured), `"input":{"depth":2}`) {
+		t.Errorf("%s, %v", output.Structured, err)
 	}
 }
 

@@ -136,7 +136,7 @@ type slowHost struct {
 	takes time.Duration
 }
 
-func (h slowHost) Question(context.Context, []session.Question) ([][]string, error) {
+func (h slowHost) Question(context.Context, []session.Question, bool) ([][]string, error) {
 	time.Sleep(h.takes)
 	return nil, nil
 }

@@ -25,6 +25,8 @@ func request(model, text string) abi.ModelRequest {
 			{ID: "m2", Role: abi.RoleAssistant, Parts: []abi.Part{
 				{Type: abi.PartReasoning, Text: "hm", Metadata: []byte(`{"signature":"x=="}`)},
 				{Type: abi.PartToolCall, Call: "c1", Name: "look", Input: []byte(`{"n":12345678901234567890,"e":1e400}`)},
+				{Type: abi.PartToolCall, Call: "h1", Name: "search", Input: []byte(`{}`), Hosted: true, Metadata: []byte(`{"item":1}`)},
+				{Type: abi.PartToolResult, Call: "h1", Name: "search", Text: "2 hits", Hosted: true, Result: []byte(`[{"\u0024blob":"ab12"}]`), Metadata: []byte(`{"item":2}`)},
 			}},
 			{ID: "m3", Role: abi.RoleTool, Parts: []abi.Part{{Type: abi.PartToolResult, Call: "c1", Text: "gone", Error: true}}},
 		},
@@ -72,12 +74,17 @@ func TestEncode(t *testing.T) {
 func TestDecode(t *testing.T) {
 	frames := []abi.Frame{
 		{Event: "text", Data: "Hel"}, {Event: "text", Data: "lo 🙂 \"\\\n\x01"}, {Event: "tool", Data: `{"a":1}`}, {Event: "text", Data: "!"},
-		{Event: "finish", Data: "stop"},
+		{Event: "hosted", Data: "2 hits 🙂"}, {Event: "refused", Data: "too many"}, {Event: "finish", Data: "stop"},
 	}
 	want := []abi.ModelEvent{
 		{Type: "text.delta", ID: "t", Text: "Hel"}, {Type: "text.delta", ID: "t", Text: "lo 🙂 \"\\\n\x01"},
 		{Type: "tool.start", ID: "c", Name: "look"}, {Type: "tool.delta", ID: "c", Text: `{"a":1}`}, {Type: "tool.end", ID: "c"},
-		{Type: "text.delta", ID: "t", Text: "!"}, {Type: "finish", Reason: "stop"},
+		{Type: "text.delta", ID: "t", Text: "!"},
+		{Type: "tool.start", ID: "h", Name: "search", Hosted: true}, {Type: "tool.delta", ID: "h", Text: `{"q":1}`},
+		{Type: "tool.end", ID: "h", Metadata: []byte(`{"item":"call"}`)},
+		{Type: "tool.result", ID: "h", Text: "2 hits 🙂", Result: []byte(`{"hits":[{"url":"x"}]}`), Metadata: []byte(`{"item":"result"}`)},
+		{Type: "tool.start", ID: "r", Name: "search", Hosted: true}, {Type: "tool.result", ID: "r", Text: "too many", Failed: true},
+		{Type: "finish", Reason: "stop"},
 		{Type: "usage", Usage: &abi.Usage{Input: int64(len(frames))}},
 	}
 	each(t, func(t *testing.T, g guest) {

@@ -54,14 +54,18 @@ func operationMessages() map[string]messages {
 func TestOperations(t *testing.T) {
 	described := operationMessages()
 	s := newShapes(t)
-	all := table{head: []string{"operation", "for", "permission action", "resource", "grant", "limits", "errors"}, written: 2}
+	all := table{head: []string{"operation", "for", "permission action", "resource", "grant", "effect", "limits", "errors"}, written: 2}
 	tables := map[string]table{}
 	for _, operation := range bridge.Table() {
 		who := "tools and sources"
 		if operation.Tools {
 			who = "tools"
 		}
-		all.rows = append(all.rows, []string{code(operation.Name), who, orNone(code(operation.Action)), orNone(operation.Resource), orNone(code(operation.Grant))})
+		effect := ""
+		if operation.Effect {
+			effect = "yes"
+		}
+		all.rows = append(all.rows, []string{code(operation.Name), who, orNone(code(operation.Action)), orNone(operation.Resource), orNone(code(operation.Grant)), orNone(effect)})
 		message, ok := described[operation.Name]
 		if !ok {
 			t.Errorf("%s is offered; say in this test what its messages are", operation.Name)

@@ -22,7 +22,7 @@ func (in input) directory(info abi.FileInfo) (tool.Output, error) {
 		}
 		return tool.Output{}, in.pastEnd("entries", total)
 	}
-	names := pageOfNames(listed.Entries)
+	names := pageOfNames(listed.Entries, room(info.Path))
 	out := result{Type: "directory", Path: info.Path, Offset: in.offset(), Count: int64(len(names))}
 	out.Truncated = listed.Next > 0 || len(names) < len(listed.Entries)
 	text := strings.Join(names, "\n")
@@ -39,8 +39,8 @@ func (in input) directory(info abi.FileInfo) (tool.Output, error) {
 	return tool.Output{Text: text, Title: info.Path, Structured: out}, nil
 }
 
-// pageOfNames takes as many names as a page has room for.
-func pageOfNames(entries []abi.FileInfo) []string {
+// pageOfNames takes as many names as have room.
+func pageOfNames(entries []abi.FileInfo, room int) []string {
 	names := make([]string, 0, len(entries))
 	size := 0
 	for _, entry := range entries {
@@ -48,7 +48,7 @@ func pageOfNames(entries []abi.FileInfo) []string {
 		if entry.Kind == abi.FileDirectory {
 			name += "/"
 		}
-		if size += len(name) + 1; size > maxBytes+1 {
+		if size += len(name) + 1; size > room+1 {
 			break
 		}
 		names = append(names, name)

@@ -31,11 +31,14 @@ func (in input) whole(info abi.FileInfo) (tool.Output, error) {
 	if !file.EOF || len(file.Data) > maxBytes {
 		return in.page(file.Info) // it has grown since
 	}
-	if !utf8.Valid(file.Data) {
-		return tool.Output{}, notUTF8(in.Path)
-	}
 	text := string(file.Data)
 	lines := countLines(text)
+	switch {
+	case lines > maxLines:
+		return in.page(file.Info)
+	case !utf8.ValidString(text):
+		return tool.Output{}, notUTF8(in.Path)
+	}
 	if text == "" {
 		text = "(the file is empty)"
 	}
@@ -50,7 +53,7 @@ func (in input) whole(info abi.FileInfo) (tool.Output, error) {
 // numbers before the lines: what the model quotes must be found in the file. What
 // it has to know of the page follows behind a blank line.
 func (in input) page(info abi.FileInfo) (tool.Output, error) {
-	p := pager{offset: in.offset(), limit: in.limit(), line: 1}
+	p := pager{offset: in.offset(), limit: in.limit(), room: room(info.Path), line: 1}
 	mime, err := in.feed(&p, info)
 	switch {
 	case err != nil:

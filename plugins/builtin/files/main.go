@@ -14,10 +14,11 @@ import (
 	"github.com/plinthhost/plinth/sdk-plugins/go/tool"
 )
 
-// Limits of a page.
+// Limits of a page, so that it stays, with its note, within the 2,000 lines and 51,200
+// bytes that the host shows the model of any answer.
 const (
-	maxLines  = 2000
-	maxBytes  = 51_200
+	maxLines  = 1900
+	maxBytes  = 50_000
 	maxRunes  = 2000 // of a line
 	cutSuffix = "... (line truncated to 2000 chars)"
 )
@@ -92,6 +93,9 @@ func (in input) offset() int64 {
 	}
 	return *in.Offset
 }
+
+// room is how many bytes a page may have beside a note that names the path.
+func room(path string) int { return min(maxBytes, 51_000-len(path)) }
 
 func (in input) limit() int64 {
 	if in.Limit == nil {

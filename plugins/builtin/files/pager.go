@@ -9,6 +9,7 @@ import (
 type pager struct {
 	offset int64 // the page's first line, from 1
 	limit  int64
+	room   int // bytes
 
 	line    int64 // the line being read
 	head    []byte
@@ -68,7 +69,7 @@ func (p *pager) end(lineFeed bool) bool {
 		if p.count > 0 {
 			size++ // the line feed before it
 		}
-		if len(p.text)+size > maxBytes {
+		if len(p.text)+size > p.room {
 			p.more = true
 			return false
 		}

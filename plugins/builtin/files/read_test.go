@@ -55,7 +55,7 @@ func numbered(n int) string {
 }
 
 func TestReadText(t *testing.T) {
-	exact := strings.Repeat("x", 1023) + "\n" // 1,024 bytes
+	exact := strings.Repeat("x", 999) + "\n" // 1,000 bytes
 	wide := strings.Repeat("é", 2000)
 	hostWith(t, map[string]string{
 		"go.mod":      "module example.com/m\r\n\ngo 1.26\n",
@@ -65,13 +65,14 @@ func TestReadText(t *testing.T) {
 		"noend":       "a\nb",
 		"fits":        strings.Repeat(exact, 50),
 		"over":        strings.Repeat(exact, 50) + "y",
-		"lines":       numbered(2001),
+		"lines":       numbered(1900),
+		"more lines":  numbered(1901),
 		"long":        strings.Repeat("z", 5000) + "\r\nnext\r\n",
 		"wide":        wide + "\n" + wide + "é",
 		"bom":         "\ufefftext",
 		"weird\nname": "x",
 	})
-	lineOver := strings.Repeat("x", 1023)
+	lineOver := strings.Repeat("x", 999)
 	for _, c := range []struct {
 		in   string
 		text string
@@ -86,11 +87,13 @@ func TestReadText(t *testing.T) {
 		{`{"path":"noend","limit":1}`, "a\n\n(showing lines 1-1 of noend; next offset 2)", result{Type: "file", Path: "noend", Offset: 1, Count: 1, Size: 3, Truncated: true, Next: 2}},
 		{`{"path":"empty"}`, "(the file is empty)", result{Type: "file", Path: "empty", Offset: 1}},
 		{`{"path":"empty","limit":3}`, "(the file is empty)", result{Type: "file", Path: "empty", Offset: 1}},
-		{`{"path":"fits"}`, strings.Repeat(exact, 50), result{Type: "file", Path: "fits", Offset: 1, Count: 50, Size: 51_200}},
-		{`{"path":"over"}`, strings.Repeat(exact, 49) + lineOver + "\n\n(showing lines 1-50 of over; next offset 51)", result{Type: "file", Path: "over", Offset: 1, Count: 50, Size: 51_201, Truncated: true, Next: 51}},
-		{`{"path":"lines","offset":1}`, strings.TrimSuffix(numbered(2000), "\n") + "\n\n(showing lines 1-2000 of lines; next offset 2001)", result{Type: "file", Path: "lines", Offset: 1, Count: 2000, Size: 18_903, Truncated: true, Next: 2001}},
+		{`{"path":"fits"}`, strings.Repeat(exact, 50), result{Type: "file", Path: "fits", Offset: 1, Count: 50, Size: 50_000}},
+		{`{"path":"over"}`, strings.Repeat(exact, 49) + lineOver + "\n\n(showing lines 1-50 of over; next offset 51)", result{Type: "file", Path: "over", Offset: 1, Count: 50, Size: 50_001, Truncated: true, Next: 51}},
+		{`{"path":"lines"}`, numbered(1900), result{Type: "file", Path: "lines", Offset: 1, Count: 1900, Size: 17_893}},
+		{`{"path":"more lines"}`, strings.TrimSuffix(numbered(1900), "\n") + "\n\n(showing lines 1-1900 of more lines; next offset 1901)", result{Type: "file", Path: "more lines", Offset: 1, Count: 1900, Size: 17_903, Truncated: true, Next: 1901}},
+		{`{"path":"more lines","offset":1901}`, "line 1901\n\n(showing lines 1901-1901 of 1901 of more lines)", result{Type: "file", Path: "more lines", Offset: 1901, Count: 1, Size: 17_903}},
 		{`{"path":"long","offset":1}`, strings.Repeat("z", 2000) + "... (line truncated to 2000 chars)\nnext\n\n(showing lines 1-2 of 2 of long)", result{Type: "file", Path: "long", Offset: 1, Count: 2, Size: 5008}},
-		{`{"path":"wide","limit":2000}`, wide + "\n" + wide + "... (line truncated to 2000 chars)\n\n(showing lines 1-2 of 2 of wide)", result{Type: "file", Path: "wide", Offset: 1, Count: 2, Size: 8003}},
+		{`{"path":"wide","limit":1900}`, wide + "\n" + wide + "... (line truncated to 2000 chars)\n\n(showing lines 1-2 of 2 of wide)", result{Type: "file", Path: "wide", Offset: 1, Count: 2, Size: 8003}},
 		{`{"path":"bom"}`, "\ufefftext", result{Type: "file", Path: "bom", Offset: 1, Count: 1, Size: 7}},
 		{`{"path":"weird\nname"}`, "x", result{Type: "file", Path: "weird\nname", Offset: 1, Count: 1, Size: 1}},
 	} {
@@ -104,6 +107,35 @@ func TestReadText(t *testing.T) {
 		}
 		if out != c.out {
 			t.Errorf("%s:\n got %+v\nwant %+v", c.in, out, c.out)
+		}
+	}
+}
+
+// The host shows 2,000 lines and 51,200 bytes of an answer and keeps the rest apart:
+// there must be none, however long the path in the note is.
+func TestReadStaysWithinWhatIsShown(t *testing.T) {
+	deep := strings.Repeat(strings.Repeat("d", 250)+"/", 16)
+	files := map[string]string{}
+	for name, text := range map[string]string{
+		"lines": strings.Repeat("\n", 60_000), "long": strings.Repeat(strings.Repeat("é", 3000)+"\n", 50), "even": strings.Repeat(strings.Repeat("x", 99)+"\n", 1000),
+	} {
+		files[name], files[deep+name] = text, text
+	}
+	for i := range 2500 {
+		files[fmt.Sprintf("many/%04d", i)] = ""
+		files[fmt.Sprintf("%swide/%s%04d", deep, strings.Repeat("n", 200), i)] = ""
+	}
+	hostWith(t, files)
+	for _, path := range []string{"lines", "long", "even", deep + "lines", deep + "long", deep + "even", "many", deep + "wide"} {
+		for next, pages := int64(1), 0; next > 0 && pages < 3; pages++ {
+			text, out, err := call(t, fmt.Sprintf(`{"path":%q,"offset":%d}`, path, next))
+			if err != nil {
+				t.Fatalf("%.20s: %v", path, err)
+			}
+			if lines := strings.Count(text, "\n") + 1; lines > 2000 || len(text) > 51_200 || out.Count == 0 {
+				t.Errorf("%.20s from %d: %d lines, %d bytes", path, next, lines, len(text))
+			}
+			next = out.Next
 		}
 	}
 }
@@ -156,7 +188,7 @@ func TestReadRefuses(t *testing.T) {
 		{`{"path":"dir","offset":3}`, "past the end of dir, which has 1 entries"},
 		{`{"path":"three","offset":0}`, "offset is 0; it counts from 1"},
 		{`{"path":"three","offset":3000000000}`, "it is at most"},
-		{`{"path":"three","limit":2001}`, "at most 2000"}, {`{"path":"three","limit":0}`, "at least 1"},
+		{`{"path":"three","limit":1901}`, "at most 1900"}, {`{"path":"three","limit":0}`, "at least 1"},
 		{`{"path":""}`, "path is missing"}, {`{}`, "path is missing"}, {`{"path":"a\u0000b"}`, "NUL"},
 		{`{"path":"three","lines":3}`, `the input of read: json: unknown field "lines"`},
 		{`{"path":7}`, "the input of read"}, {`"three"`, "the input of read"},
@@ -233,7 +265,7 @@ func TestReadTellsWhatTheHostSays(t *testing.T) {
 func TestPagerTakesPiecesCutAnywhere(t *testing.T) {
 	content := "one\r\ntwo é\n\n" + strings.Repeat("ü", 2500) + "\nlast\r"
 	page := func(pieces ...string) string {
-		p := pager{offset: 2, limit: 10, line: 1}
+		p := pager{offset: 2, limit: 10, room: maxBytes, line: 1}
 		for i, piece := range pieces {
 			p.take([]byte(piece), i == len(pieces)-1)
 		}

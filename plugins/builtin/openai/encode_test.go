@@ -41,6 +41,52 @@ func TestEncodeSendsOnlyWhatIsSet(t *testing.T) {
 	}
 }
 
+// Without tools there is nothing to choose; with them the choice of none keeps them.
+func TestEncodeKeepsTheToolsThatMayNotBeCalled(t *testing.T) {
+	request := abi.ModelRequest{Model: "m", Messages: userSays("Hi"), Tools: []abi.ToolDefinition{{Name: "look", Description: "Looks.", Input: json.RawMessage(`{"type":"object"}`)}}}
+	var tools []string
+	for _, choice := range []string{"auto", "none"} {
+		request.ToolChoice = choice
+		fields, err := encode(t, request)
+		if err != nil || string(fields["tool_choice"]) != `"`+choice+`"` {
+			t.Errorf("%s, %v", fields["tool_choice"], err)
+		}
+		tools = append(tools, string(fields["tools"]))
+	}
+	if tools[0] == "" || tools[0] != tools[1] {
+		t.Errorf("the tools are %s, and %s when none may be called", tools[0], tools[1])
+	}
+}
+
+// What a provider's own tools did is retold at its place: the protocol has no words
+// for it, and a history that another codec made must not fail.
+func TestEncodeRetellsHostedTools(t *testing.T) {
+	hosted := func(kind, text, result string, failed bool) abi.Part {
+		return abi.Part{Type: kind, Call: "h", Name: "web_search", Hosted: true, Text: text, Result: json.RawMessage(result), Error: failed, Metadata: json.RawMessage(`{"secret":1}`)}
+	}
+	called := hosted(abi.PartToolCall, "", "", false)
+	called.Input = json.RawMessage(`{"q":"go"}`)
+	fields, err := encode(t, abi.ModelRequest{Model: "m", Messages: []abi.Message{{ID: "m", Role: abi.RoleAssistant, Parts: []abi.Part{
+		{Type: abi.PartText, Text: "I look."}, called, hosted(abi.PartToolResult, "Go 1.26 is out", `[{"encrypted":"x"}]`, false),
+		{Type: abi.PartText, Text: "And more."}, hosted(abi.PartToolCall, "", "", false), hosted(abi.PartToolResult, "too many", "", true),
+		hosted(abi.PartToolResult, "", `{"n":1}`, false), hosted(abi.PartToolResult, "", "", false), {Type: abi.PartToolCall, Call: "c", Name: "look"},
+	}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(strings.Join([]string{
+		`I look.`, `[web_search, a tool of the provider, was called with {"q":"go"}]`, `[web_search answered: Go 1.26 is out]`,
+		`And more.`, `[web_search, a tool of the provider, was called with {}]`, `[web_search failed: too many]`,
+		`[web_search answered: {"n":1}]`, `[web_search answered nothing]`}, "\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `[{"role":"assistant","content":` + string(text) + `,"tool_calls":[{"id":"c","type":"function","function":{"name":"look","arguments":"{}"}}]}]`
+	if got := string(fields["messages"]); got != want {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+}
+
 func TestEncodeChoosesTheFieldOfTheLimit(t *testing.T) {
 	limit := int64(100)
 	request := abi.ModelRequest{Model: "m", Messages: userSays("Hi"), Generation: abi.Generation{MaxTokens: &limit}}

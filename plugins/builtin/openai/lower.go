@@ -92,12 +92,14 @@ func appendAssistant(messages []message, m abi.Message) ([]message, error) {
 	out := message{role: abi.RoleAssistant}
 	var texts, reasoning []string
 	for _, part := range m.Parts {
-		switch part.Type {
-		case abi.PartText:
+		switch {
+		case part.Hosted:
+			texts = append(texts, retold(part))
+		case part.Type == abi.PartText:
 			texts = append(texts, part.Text)
-		case abi.PartReasoning:
+		case part.Type == abi.PartReasoning:
 			reasoning = append(reasoning, part.Text)
-		case abi.PartToolCall:
+		case part.Type == abi.PartToolCall:
 			out.toolCalls = append(out.toolCalls, toolCall{id: part.Call, name: part.Name, arguments: arguments(part.Input)})
 		default:
 			return nil, unsupported(m, part, "text, reasoning and tool calls")
@@ -110,6 +112,24 @@ func appendAssistant(messages []message, m abi.Message) ([]message, error) {
 	}
 	out.reasoningContent = strings.Join(reasoning, "\n")
 	return append(messages, out), nil
+}
+
+// retold is a part of a tool that a provider ran, as text: the protocol has no such
+// tools, and what the model knew then it must know still.
+func retold(part abi.Part) string {
+	text := part.Text
+	if text == "" {
+		text = string(part.Result)
+	}
+	switch {
+	case part.Type == abi.PartToolCall:
+		return "[" + part.Name + ", a tool of the provider, was called with " + arguments(part.Input) + "]"
+	case part.Error:
+		return "[" + part.Name + " failed: " + text + "]"
+	case text == "":
+		return "[" + part.Name + " answered nothing]"
+	}
+	return "[" + part.Name + " answered: " + text + "]"
 }
 
 func arguments(input json.RawMessage) string {

@@ -2,6 +2,7 @@ package provider
 
 import (
 	"encoding/binary"
+	"fmt"
 
 	"github.com/plinthhost/plinth/abi/v1"
 	"github.com/plinthhost/plinth/sdk-plugins/go/internal/guest"
@@ -25,6 +26,9 @@ func decode(message []byte) []byte {
 	}
 	events := newEvents(len(body))
 	state, err := codec.Decode(call.State, call.Frames, call.End, events)
+	if err == nil {
+		err = events.err
+	}
 	if err != nil {
 		return guest.Fail(err)
 	}
@@ -83,6 +87,7 @@ func readFrame(r *jsonscan.Reader) (frame abi.Frame) {
 type Events struct {
 	message []byte // the answer so far: its length, then {"ok":{"events":[…
 	count   int
+	err     error // JSON of the codec's that is none: the first
 }
 
 func newEvents(size int) *Events {
@@ -110,11 +115,29 @@ func (e *Events) ToolStart(call, name string) {
 // ToolEnd says that a tool call's arguments are complete.
 func (e *Events) ToolEnd(call string) { e.fragment(abi.EventToolEnd, call, "") }
 
+// ToolEndWith is ToolEnd with JSON that the provider wants back with the call.
+func (e *Events) ToolEndWith(call string, metadata []byte) {
+	e.endWith(abi.EventToolEnd, call, metadata)
+}
+
 // TextEnd closes a text part before the stream ends.
 func (e *Events) TextEnd(id string) { e.fragment(abi.EventTextEnd, id, "") }
 
 // ReasoningEnd closes a reasoning part before the stream ends.
 func (e *Events) ReasoningEnd(id string) { e.fragment(abi.EventReasoningEnd, id, "") }
+
+// ReasoningEndWith is ReasoningEnd with JSON that the provider wants back with the
+// reasoning, such as its signature.
+func (e *Events) ReasoningEndWith(id string, metadata []byte) {
+	e.endWith(abi.EventReasoningEnd, id, metadata)
+}
+
+func (e *Events) endWith(kind, id string, metadata []byte) {
+	e.open(kind)
+	e.message = jsonscan.AppendStringField(e.message, "id", id)
+	e.raw("metadata", metadata)
+	e.close()
+}
 
 // Usage tells what the answer took.
 func (e *Events) Usage(usage abi.Usage) {
@@ -162,6 +185,21 @@ func (e *Events) open(kind string) {
 	e.message = append(e.message, `{"type":"`...)
 	e.message = append(e.message, kind...)
 	e.message = append(e.message, '"')
+}
+
+// raw appends a member of the codec's own JSON. What is none would make the whole
+// answer unreadable, so it fails the Decode.
+func (e *Events) raw(key string, value []byte) {
+	if len(value) == 0 {
+		return
+	}
+	if err := jsonscan.Valid(value); err != nil {
+		if e.err == nil {
+			e.err = fmt.Errorf("the %s of event %d is no JSON: %w", key, e.count, err)
+		}
+		return
+	}
+	e.message = jsonscan.AppendRawField(e.message, key, value)
 }
 
 func (e *Events) close() { e.message = append(e.message, '}') }

@@ -42,6 +42,15 @@ func (e echo) Decode(state []byte, frames []abi.Frame, end bool, events *provide
 			events.Usage(abi.Usage{Input: 1, Output: 2, Reasoning: 3, CacheRead: 4, CacheWrite: 5})
 			events.Fail(abi.ProviderError{Classification: "quota", Message: frame.Data, Retryable: true, RetryAfterMS: 9})
 			events.Finish("stop")
+		case "hosted":
+			events.ReasoningEndWith("r", []byte(`{"signature":"x"}`))
+			events.HostedStart("h", "search")
+			events.ToolInput("h", frame.Data)
+			events.ToolEndWith("h", []byte(` {"item":1}`))
+			events.HostedResult("h", provider.Result{Text: frame.Data, Value: []byte(`[{"hit":"\u00e9"}]`), Metadata: []byte(`{"item":2}`)})
+			events.HostedResult("h", provider.Result{Text: frame.Data, Failed: true})
+		case "broken":
+			events.HostedResult("h", provider.Result{Value: []byte(frame.Data)})
 		case "fail":
 			return nil, errors.New(frame.Data)
 		}
@@ -72,6 +81,23 @@ func TestProvider(t *testing.T) {
 	}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%v\n got %+v\nwant %+v", err, got, want)
+	}
+	got, err = decode(t, abi.ProviderDecode{Provider: "echo", Frames: []abi.Frame{{Event: "hosted", Data: text}}})
+	hosted := []abi.ModelEvent{
+		{Type: "reasoning.end", ID: "r", Metadata: json.RawMessage(`{"signature":"x"}`)},
+		{Type: "tool.start", ID: "h", Name: "search", Hosted: true}, {Type: "tool.delta", ID: "h", Text: text},
+		{Type: "tool.end", ID: "h", Metadata: json.RawMessage(`{"item":1}`)},
+		{Type: "tool.result", ID: "h", Text: text, Result: json.RawMessage(`[{"hit":"\u00e9"}]`), Metadata: json.RawMessage(`{"item":2}`)},
+		{Type: "tool.result", ID: "h", Text: text, Failed: true},
+	}
+	if err != nil || !reflect.DeepEqual(got.Events, hosted) {
+		t.Errorf("%v\n got %+v\nwant %+v", err, got.Events, hosted)
+	}
+	for _, broken := range []string{`{"a":1`, `{}{}`, "\"\n\"", `,"type":"finish"`} {
+		_, err := decode(t, abi.ProviderDecode{Provider: "echo", Frames: []abi.Frame{{Data: "x"}, {Event: "broken", Data: broken}}})
+		if err == nil || !strings.HasPrefix(err.Error(), "failed: the result of event 1 is no JSON: ") {
+			t.Errorf("%s: %v", broken, err)
+		}
 	}
 	if got, err = decode(t, abi.ProviderDecode{Provider: "echo", Frames: nil}); err != nil || got.Events == nil || string(got.State) != `{"state":"","frames":0,"end":false}` {
 		t.Errorf("without frames: %+v, %v", got, err)

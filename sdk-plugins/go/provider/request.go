@@ -136,6 +136,10 @@ func readPart(r *jsonscan.Reader) (part abi.Part) {
 			part.Blob = r.String()
 		case "metadata":
 			part.Metadata = r.Raw()
+		case "hosted":
+			part.Hosted = r.Bool()
+		case "result":
+			part.Result = r.Raw()
 		default:
 			r.Skip()
 		}

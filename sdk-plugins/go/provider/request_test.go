@@ -51,7 +51,8 @@ func optional[T any](r random, value T) *T {
 }
 
 func (r random) part() abi.Part {
-	return abi.Part{ID: r.text(), Type: r.text(), Text: r.text(), Call: r.text(), Name: r.text(), Input: r.raw(), Error: r.IntN(2) == 0, Mime: r.text(), Blob: r.text(), Metadata: r.raw()}
+	return abi.Part{ID: r.text(), Type: r.text(), Text: r.text(), Call: r.text(), Name: r.text(), Input: r.raw(), Error: r.IntN(2) == 0, Mime: r.text(), Blob: r.text(), Metadata: r.raw(),
+		Hosted: r.IntN(2) == 0, Result: r.raw()}
 }
 
 func (r random) message() abi.Message {

@@ -25,6 +25,10 @@ function event(type: string, id: string): Json {
   return Json.record().with("type", Json.text(type)).with("id", Json.text(id));
 }
 
+// hosted starts a call of a tool that the provider runs.
+function hosted(id: string): Json { return event("tool.start", id).with("name", Json.text("search")).with("hosted", Json.bool(true)); }
+function item(name: string): Json { return Json.record().with("item", Json.text(name)); }
+
 // decode: frames say which event they are. The state is the number of frames so far,
 // told as usage at the end.
 export function decode(call: Call): Answer {
@@ -40,6 +44,16 @@ export function decode(call: Call): Answer {
       events.push(event("tool.start", "c").with("name", Json.text("look")));
       events.push(event("tool.delta", "c").with("text", data));
       events.push(event("tool.end", "c"));
+    } else if (kind == "hosted") {
+      const hit = Json.record().with("url", Json.text("x"));
+      events.push(hosted("h"));
+      events.push(event("tool.delta", "h").with("text", Json.text('{"q":1}')));
+      events.push(event("tool.end", "h").with("metadata", item("call")));
+      events.push(event("tool.result", "h").with("text", data).with("result", Json.record().with("hits", Json.list([hit])))
+        .with("metadata", item("result")));
+    } else if (kind == "refused") {
+      events.push(hosted("r"));
+      events.push(event("tool.result", "r").with("text", data).with("failed", Json.bool(true)));
     } else if (kind == "finish") {
       events.push(Json.record().with("type", Json.text("finish")).with("reason", data));
     } else {

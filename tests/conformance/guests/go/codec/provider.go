@@ -48,6 +48,14 @@ func (codec) Decode(before []byte, frames []abi.Frame, end bool, events *provide
 			events.ToolStart("c", "look")
 			events.ToolInput("c", frame.Data)
 			events.ToolEnd("c")
+		case "hosted":
+			events.HostedStart("h", "search")
+			events.ToolInput("h", `{"q":1}`)
+			events.ToolEndWith("h", []byte(`{"item":"call"}`))
+			events.HostedResult("h", provider.Result{Text: frame.Data, Value: []byte(`{"hits":[{"url":"x"}]}`), Metadata: []byte(`{"item":"result"}`)})
+		case "refused":
+			events.HostedStart("r", "search")
+			events.HostedResult("r", provider.Result{Text: frame.Data, Failed: true})
 		case "finish":
 			events.Finish(frame.Data)
 		default:

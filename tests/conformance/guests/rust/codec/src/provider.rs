@@ -38,6 +38,18 @@ pub fn decode(call: Call) -> Result<Answer, Error> {
                 events.push(json!({ "type": "tool.delta", "id": "c", "text": data }));
                 events.push(json!({ "type": "tool.end", "id": "c" }));
             }
+            "hosted" => {
+                events.push(json!({ "type": "tool.start", "id": "h", "name": "search", "hosted": true }));
+                events.push(json!({ "type": "tool.delta", "id": "h", "text": "{\"q\":1}" }));
+                events.push(json!({ "type": "tool.end", "id": "h", "metadata": { "item": "call" } }));
+                events.push(json!({
+                    "type": "tool.result", "id": "h", "text": data, "result": { "hits": [{ "url": "x" }] }, "metadata": { "item": "result" },
+                }));
+            }
+            "refused" => {
+                events.push(json!({ "type": "tool.start", "id": "r", "name": "search", "hosted": true }));
+                events.push(json!({ "type": "tool.result", "id": "r", "text": data, "failed": true }));
+            }
             "finish" => events.push(json!({ "type": "finish", "reason": data })),
             other => return Err(Error::new(Kind::InvalidInput, format!("unknown event {other:?}"))),
         }
