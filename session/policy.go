@@ -1,5 +1,7 @@
 package session
 
+import "slices"
+
 // Policy is the rules of one session: the configured ones, which are the default
 // ones, the operator's and the agent's in this order, and the session's own.
 type Policy struct {
@@ -16,12 +18,12 @@ func (p Policy) Decide(saved []Rule, action string, resources []string) (Effect,
 	if effect == Deny || len(p.Own) == 0 {
 		return effect, resource
 	}
-	return Decide(append(p.Configured[:len(p.Configured):len(p.Configured)], p.Own...), saved, action, resources)
+	return Decide(slices.Concat(p.Configured, p.Own), saved, action, resources)
 }
 
 // Hides reports whether a tool of that action is not offered at all.
 func (p Policy) Hides(action string) bool {
-	return Hidden(p.Configured, action) || Hidden(append(p.Configured[:len(p.Configured):len(p.Configured)], p.Own...), action)
+	return Hidden(p.Configured, action) || Hidden(slices.Concat(p.Configured, p.Own), action)
 }
 
 // DecideAll decides under several policies at once: the strictest answer counts.
