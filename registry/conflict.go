@@ -22,6 +22,9 @@ func (r *Registries) check(scope Scope) error {
 		if !r.kinds[c.kind] {
 			return &UnknownKindError{Kind: c.Kind(), Name: c.name, Scope: scope.ID}
 		}
+		if err := c.kind.checkName(c.name); err != nil {
+			return &NameError{Kind: c.Kind(), Name: c.name, Scope: scope.ID, Err: err}
+		}
 		if claimed[claim{c.kind, c.name}] {
 			return duplicate(c, scope, scope.ID)
 		}

@@ -24,6 +24,21 @@ func (e *UnknownKindError) Error() string {
 	return fmt.Sprintf("scope %q contributes %q to the unknown kind %q", e.Scope, e.Name, e.Kind)
 }
 
+// NameError is a name that the check of its kind refuses. Unwrap gives what the
+// check answered.
+type NameError struct {
+	Kind  string
+	Name  string
+	Scope string
+	Err   error
+}
+
+func (e *NameError) Error() string {
+	return fmt.Sprintf("scope %q cannot contribute the %s %q: %v", e.Scope, e.Kind, e.Name, e.Err)
+}
+
+func (e *NameError) Unwrap() error { return e.Err }
+
 // DuplicateError is a name that two contributions of one kind claim on the same
 // level. Holder is the scope that has the name already; it equals Scope when
 // one scope contributes the name twice.

@@ -4,7 +4,8 @@ package registry
 // identity is the pointer, so a package that consumes a kind declares it once
 // and shares it.
 type Kind[T any] struct {
-	name string
+	name  string
+	names func(name string) error // nil: every name
 }
 
 // NewKind declares a kind. The name appears in errors, so it is the singular a
@@ -13,21 +14,32 @@ func NewKind[T any](name string) *Kind[T] {
 	return &Kind[T]{name: name}
 }
 
+// NewNamedKind declares a kind whose names must pass a check. The check answers
+// what is wrong with a name, as words that can follow it, and nil for a good one.
+func NewNamedKind[T any](name string, check func(name string) error) *Kind[T] {
+	return &Kind[T]{name: name, names: check}
+}
+
 // Name is the name the kind was declared with.
 func (k *Kind[T]) Name() string { return k.name }
 
 // Contribute makes a contribution for a scope. Entries are listed by order,
-// then by name. Which names are allowed is for the caller to say.
+// then by name. Opening the scope holds the name to the kind's check.
 func (k *Kind[T]) Contribute(name string, order int, value T) Contribution {
 	return Contribution{kind: k, name: name, order: order, value: value}
 }
 
-func (k *Kind[T]) sealed() {}
+func (k *Kind[T]) checkName(name string) error {
+	if k.names == nil {
+		return nil
+	}
+	return k.names(name)
+}
 
 // AnyKind is a *Kind[T] of any T; nothing else implements it.
 type AnyKind interface {
 	Name() string
-	sealed()
+	checkName(name string) error
 }
 
 // Contribution is one named value for one kind. Kind.Contribute makes it.

@@ -92,6 +92,39 @@ func TestRefusedScopesChangeNothing(t *testing.T) {
 	}
 }
 
+// TestNamesAreCheckedBeforeAnythingChanges: one bad name refuses the whole scope.
+func TestNamesAreCheckedBeforeAnythingChanges(t *testing.T) {
+	tooLong := errors.New("it is too long")
+	short := registry.NewNamedKind[int]("tool", func(name string) error {
+		if len(name) > 3 {
+			return tooLong
+		}
+		return nil
+	})
+	r := registry.New(short)
+	open := func(names ...string) error {
+		scope := registry.Scope{ID: "x"}
+		for i, name := range names {
+			scope.Contributions = append(scope.Contributions, short.Contribute(name, 0, i))
+		}
+		_, err := r.Replace(scope)
+		return err
+	}
+	if err := open("abc"); err != nil {
+		t.Fatal(err)
+	}
+	err := open("d", "long")
+	refused, ok := errors.AsType[*registry.NameError](err)
+	if !ok || !errors.Is(err, tooLong) || refused.Kind != "tool" || refused.Name != "long" || refused.Scope != "x" {
+		t.Errorf("got %v", err)
+	}
+	pin := r.Pin("")
+	defer pin.Release()
+	if all := registry.All(pin, short); len(all) != 1 || all[0].Name != "abc" {
+		t.Errorf("the registries changed: %+v", all)
+	}
+}
+
 func unwrapped(err error) error {
 	for errors.Unwrap(err) != nil {
 		err = errors.Unwrap(err)
@@ -117,6 +150,10 @@ func TestErrorTextsNameWhoAndWhat(t *testing.T) {
 		{
 			&registry.UnknownKindError{Kind: "hook", Name: "n", Scope: "s"},
 			`scope "s" contributes "n" to the unknown kind "hook"`,
+		},
+		{
+			&registry.NameError{Kind: "tool", Name: "n", Scope: "s", Err: errors.New("names are longer")},
+			`scope "s" cannot contribute the tool "n": names are longer`,
 		},
 		{
 			&registry.DuplicateError{Kind: "tool", Name: "n", Scope: "s", Holder: "s"},

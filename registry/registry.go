@@ -87,8 +87,8 @@ func New(kinds ...AnyKind) *Registries {
 // The retirement is that of the former revision; it is done already when the
 // scope was not open before.
 //
-// Errors: ErrNoID, ErrBuiltinLocation, *UnknownKindError, *DuplicateError,
-// *ReservedError.
+// Errors: ErrNoID, ErrBuiltinLocation, *UnknownKindError, *NameError,
+// *DuplicateError, *ReservedError.
 func (r *Registries) Replace(scope Scope) (*Retirement, error) {
 	if err := r.check(scope); err != nil {
 		return nil, fmt.Errorf("open scope: %w", err)

@@ -1,4 +1,4 @@
-package session
+package session_test
 
 import (
 	"bytes"
@@ -8,12 +8,14 @@ import (
 	"testing/synctest"
 
 	"github.com/hashicorp/go-hclog"
+
+	"github.com/plinthhost/plinth/session"
 )
 
 // attempt is a drain that a test has in its hands. It cleans up until it is ended,
 // whatever becomes of its context.
 type attempt struct {
-	*Work
+	*session.Work
 	ctx context.Context
 	end chan func() error // what it does last
 }
@@ -35,7 +37,7 @@ func (a *attempt) parks() bool {
 
 // coordination is a coordinator in a bubble, with drains that a test holds.
 type coordination struct {
-	*Coordinator
+	*session.Coordinator
 	t     *testing.T
 	began chan *attempt
 	log   bytes.Buffer
@@ -44,7 +46,7 @@ type coordination struct {
 func newCoordination(t *testing.T) *coordination {
 	c := &coordination{t: t, began: make(chan *attempt)}
 	logger := hclog.New(&hclog.LoggerOptions{Output: &c.log, DisableTime: true})
-	c.Coordinator = NewCoordinator(func(ctx context.Context, work *Work) error {
+	c.Coordinator = session.NewCoordinator(func(ctx context.Context, work *session.Work) error {
 		a := &attempt{work, ctx, make(chan func() error)}
 		c.began <- a
 		return (<-a.end)()
@@ -52,15 +54,20 @@ func newCoordination(t *testing.T) *coordination {
 	return c
 }
 
-// coordinate runs a test of a coordinator. At its end nothing may be left.
-func coordinate(t *testing.T, name string, test func(c *coordination)) {
-	t.Run(name, func(t *testing.T) {
+// coordinated is a test of a coordinator. At its end nothing may be left.
+func coordinated(test func(c *coordination)) func(*testing.T) {
+	return func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			c := newCoordination(t)
 			test(c)
 			c.idle()
 		})
-	})
+	}
+}
+
+// coordinate runs a test of a coordinator.
+func coordinate(t *testing.T, name string, test func(c *coordination)) {
+	t.Run(name, coordinated(test))
 }
 
 // fresh answers the drain that has begun and is in nobody's hands, nil without one.
@@ -96,7 +103,7 @@ func (c *coordination) none() {
 func (c *coordination) idle() {
 	c.t.Helper()
 	c.none()
-	if len(c.owned) > 0 || len(c.Active()) > 0 {
+	if c.Owned() > 0 || len(c.Active()) > 0 {
 		c.t.Fatalf("active: %v", c.Active())
 	}
 }

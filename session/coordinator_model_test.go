@@ -1,4 +1,4 @@
-package session
+package session_test
 
 import (
 	"errors"
@@ -7,6 +7,8 @@ import (
 	"testing/synctest"
 
 	"pgregory.net/rapid"
+
+	"github.com/plinthhost/plinth/session"
 )
 
 // coordinationStep is something that happens to a session. Events are numbered from
@@ -98,7 +100,7 @@ func (p *player) play(steps []coordinationStep) error {
 			return fmt.Errorf("settling: %w", err)
 		}
 	}
-	if n := len(p.owned); n > 0 {
+	if n := p.Owned(); n > 0 {
 		return fmt.Errorf("%d sessions are still owned", n)
 	}
 	return errors.Join(p.sessions[0].kept(), p.sessions[1].kept())
@@ -153,7 +155,7 @@ func (p *player) compare(i int) error {
 		if running := p.Running(fmt.Sprint(id)); running != h.active || (h.held != nil) != h.active {
 			return fmt.Errorf("session %d has a drain: %v, and says %v; want %v", id, h.held != nil, running, h.active)
 		}
-		if h.held != nil && errors.Is(h.held.cause(), ErrInterrupted) != h.stopping {
+		if h.held != nil && errors.Is(h.held.cause(), session.ErrInterrupted) != h.stopping {
 			return fmt.Errorf("session %d: the drain is told %v; it should stop: %v", id, h.held.cause(), h.stopping)
 		}
 		if err := h.answered(); err != nil {

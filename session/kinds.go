@@ -1,6 +1,11 @@
 package session
 
-import "github.com/plinthhost/plinth/registry"
+import (
+	"errors"
+	"regexp"
+
+	"github.com/plinthhost/plinth/registry"
+)
 
 // Kinds are the four registries of the ports. Providers go by the operator's
 // name, tools by the name the model sees, context sources by contribution key,
@@ -16,7 +21,7 @@ type Kinds struct {
 func NewKinds() Kinds {
 	return Kinds{
 		Providers:  registry.NewKind[Provider]("provider"),
-		Tools:      registry.NewKind[Tool]("tool"),
+		Tools:      registry.NewNamedKind[Tool]("tool", checkToolName),
 		Contexts:   registry.NewKind[ContextSource]("context source"),
 		Transforms: registry.NewKind[Transform]("transform"),
 	}
@@ -25,4 +30,14 @@ func NewKinds() Kinds {
 // Registries makes empty registries of all kinds, which swap together.
 func (k Kinds) Registries() *registry.Registries {
 	return registry.New(k.Providers, k.Tools, k.Contexts, k.Transforms)
+}
+
+var toolName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,63}$`)
+
+// checkToolName holds a tool's name to what the models' providers take.
+func checkToolName(name string) error {
+	if !toolName.MatchString(name) {
+		return errors.New("a tool's name begins with a letter and has at most 64 letters, digits, _ and -; rename it")
+	}
+	return nil
 }
