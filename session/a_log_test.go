@@ -133,21 +133,21 @@ func projectionRefuses(t *testing.T) {
 	equal(t, "the next sequence", []int64{2}, sequences(l.write(id, l.note("kept"))))
 }
 
-// brokenView is an observer that fails on every event.
-type brokenView struct{}
+// failingView is an observer that fails on every event.
+type failingView struct{}
 
-func (brokenView) Name() string { return "broken" }
-func (brokenView) Migrations() fs.FS {
+func (failingView) Name() string { return "broken" }
+func (failingView) Migrations() fs.FS {
 	return fstest.MapFS{"00001_broken.sql": {Data: []byte("-- +goose Up\nCREATE TABLE broken (id BIGINT PRIMARY KEY);\n")}}
 }
-func (brokenView) Clear(context.Context, store.Tx) error { return nil }
-func (brokenView) Apply(ctx context.Context, tx store.Tx, event store.Event) error {
+func (failingView) Clear(context.Context, store.Tx) error { return nil }
+func (failingView) Apply(ctx context.Context, tx store.Tx, event store.Event) error {
 	if _, err := tx.Exec(ctx, `INSERT INTO broken (id) VALUES ($1)`, event.Position); err != nil {
 		return err
 	}
 	return errors.New("a bug in the view")
 }
-func (brokenView) Forget(context.Context, store.Tx, string) error { return nil }
+func (failingView) Forget(context.Context, store.Tx, string) error { return nil }
 
 func observerFails(t *testing.T) {
 	kernel, err := fs.Sub(session.Migrations, "migrations/sqlite")
@@ -155,7 +155,7 @@ func observerFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	log, err := sqlite.Open(t.Context(), sqlite.Options{Dir: t.TempDir(), Projections: []store.Projection{session.Projection{}},
-		Views: []sqlite.View{brokenView{}}, Migrations: []sqlite.Migration{{Name: "kernel", FS: kernel}}})
+		Views: []sqlite.View{failingView{}}, Migrations: []sqlite.Migration{{Name: "kernel", FS: kernel}}})
 	if err != nil {
 		t.Fatal(err)
 	}
