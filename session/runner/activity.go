@@ -124,13 +124,11 @@ func (d *drain) next(ctx context.Context, a *activity, t *turn, result *turnResu
 		return ended()
 	}
 	again = result.again
-	if reminder, missing := t.missingFormat(a); missing && !again {
-		if a.reminders > d.config.FormatRetries {
-			result.outcome, result.failure = session.Failed, &session.Failure{Code: session.FailureFormat, Message: fmt.Sprintf(
-				"The model did not give the structured answer that the prompt asks for, although it was reminded %d times; "+
-					"ask again, choose another model, or simplify prompt.format", d.config.FormatRetries)}
-			return ended()
-		}
+	switch reminder, failure := t.remind(a); {
+	case failure != nil:
+		result.outcome, result.failure = session.Failed, failure
+		return ended()
+	case reminder != nil:
 		following, again = append(following, reminder), true
 	}
 	if again && d.config.MaxTurns > 0 && a.turns >= d.config.MaxTurns {
