@@ -63,6 +63,7 @@ func DefaultRules(plugin string) []Rule {
 		{Action: "*", Resource: "*", Effect: everything},
 		{Action: "external_directory", Resource: "*", Effect: Ask},
 		{Action: "doom_loop", Resource: "*", Effect: Ask},
+		{Action: "budget", Resource: "*", Effect: Ask},
 		{Action: "read", Resource: "*.env", Effect: Ask},
 		{Action: "read", Resource: "*.env.*", Effect: Ask},
 		{Action: "read", Resource: "*.env.example", Effect: Allow},

@@ -124,17 +124,12 @@ func (d *drain) next(ctx context.Context, a *activity, t *turn, result *turnResu
 		return ended()
 	}
 	again = result.again
-	if t.lacksFormat(result) {
-		if t.last || a.reminders >= d.config.FormatRetries {
-			result.outcome, result.failure = session.Failed, &session.Failure{Code: session.FailureFormat, Message: fmt.Sprintf(
-				"The model did not give the structured answer that the prompt asks for, although it was reminded %d times; "+
-					"ask again, choose another model, or simplify prompt.format", a.reminders)}
-			return ended()
-		}
-		a.reminders++
-		if !again { // an answer that does not fit was told so by its settlement
-			following, again = append(following, t.reminder()), true
-		}
+	switch reminder, failure := t.remind(a); {
+	case failure != nil:
+		result.outcome, result.failure = session.Failed, failure
+		return ended()
+	case reminder != nil:
+		following, again = append(following, reminder), true
 	}
 	if again && d.config.MaxTurns > 0 && a.turns >= d.config.MaxTurns {
 		result.outcome, result.failure = session.Failed, &session.Failure{Code: session.FailureMaxTurns, Message: fmt.Sprintf(

@@ -20,6 +20,7 @@ type answer struct {
 	message string // the assistant's id
 	started bool   // StepStarted is recorded or among the facts
 	parts   map[string]*answerPart
+	paused  map[string]bool // keys of parts that a call completed
 	order   []*answerPart
 	facts   []session.Payload // complete, not recorded yet
 
@@ -43,7 +44,7 @@ type answerPart struct {
 }
 
 func newAnswer(t *turn) *answer {
-	return &answer{turn: t, message: t.Encoder.IDs.New(session.PrefixMessage), parts: map[string]*answerPart{}}
+	return &answer{turn: t, message: t.Encoder.IDs.New(session.PrefixMessage), parts: map[string]*answerPart{}, paused: map[string]bool{}}
 }
 
 // take handles one event. Complete facts are recorded before the next fragment is
@@ -150,6 +151,7 @@ func (a *answer) pause() {
 		if !part.ended && part.kind != session.LiveToolInput {
 			a.complete(part)
 			delete(a.parts, part.key)
+			a.paused[part.key] = true
 		}
 	}
 }
@@ -163,7 +165,10 @@ func (a *answer) begin() {
 
 func (a *answer) end(kind session.PartKind, event session.ModelEvent) error {
 	part := a.parts[key(kind, event.ID)]
-	if part == nil || part.ended {
+	switch {
+	case part == nil && a.paused[key(kind, event.ID)]:
+		return nil // it said nothing more since
+	case part == nil || part.ended:
 		return protocol("the end of %s %q, which is not open", kind, event.ID)
 	}
 	if event.Metadata != nil {
@@ -332,8 +337,9 @@ func (a *answer) close() []session.Payload {
 	return facts
 }
 
-// empty reports an answer that has nothing in it.
-func (a *answer) empty() bool { return !a.started && len(a.order) == 0 }
+// empty reports an answer that has nothing in it and told of no use: what was used is
+// counted with its message.
+func (a *answer) empty() bool { return !a.started && len(a.order) == 0 && a.usage == nil }
 
 func (a *answer) endLive() {
 	for _, part := range a.order {

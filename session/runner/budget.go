@@ -24,7 +24,7 @@ func (t *turn) spendable(ctx context.Context, current session.Session) error {
 		}
 		asker := t.asker()
 		asker.Agent, asker.Location = current.Agent, current.Location
-		err = t.Permissions.Authorise(ctx, asker, session.PermissionRequest{Action: "budget", Resources: []string{reached.Error()}, Before: true})
+		err = t.authorise(ctx, asker, session.PermissionRequest{Action: "budget", Resources: []string{reached.Error()}})
 		if denied, ok := errors.AsType[*session.DeniedError](err); ok {
 			if denied.Declined {
 				return errDeclined
@@ -34,14 +34,33 @@ func (t *turn) spendable(ctx context.Context, current session.Session) error {
 		if err != nil {
 			return err
 		}
-		t.activity.allowed[allowance{scope, reached.Budget}] = true
+		t.activity.allowed[allowed(scope, reached.Budget)] = true
 	}
 }
 
-// allowance is a budget of a session that a person let the activity exceed.
+// authorise waits for a person, until the host shuts down: the next one asks again.
+func (t *turn) authorise(ctx context.Context, asker session.Asker, request session.PermissionRequest) error {
+	ctx, cancel := t.untilParked(ctx)
+	defer cancel(nil)
+	err := t.Permissions.Authorise(ctx, asker, request)
+	if err != nil && errors.Is(context.Cause(ctx), session.ErrShutdown) {
+		return session.ErrShutdown
+	}
+	return err
+}
+
+// allowance is a budget that a person let the activity exceed: of a session, or of
+// the day, which is everybody's.
 type allowance struct {
 	session string
 	budget  session.Budget
+}
+
+func allowed(scope string, budget session.Budget) allowance {
+	if budget.Per == session.PerDay {
+		scope = ""
+	}
+	return allowance{scope, budget}
 }
 
 // reached answers the first budget that is used up and was not allowed to be, and
@@ -58,7 +77,7 @@ func (t *turn) reached(ctx context.Context, current session.Session) (reached *s
 				return err
 			}
 			budgets := slices.DeleteFunc(slices.Concat(t.config.Budgets, whose.Budgets), func(b session.Budget) bool {
-				return t.activity.allowed[allowance{whose.ID, b}]
+				return t.activity.allowed[allowed(whose.ID, b)]
 			})
 			if reached = session.Exceeded(budgets, spent.Spent(), day.Spent()); reached != nil || whose.Parent == "" {
 				scope = whose.ID

@@ -42,7 +42,7 @@ func (t *turn) takeFormat(run toolRun) (session.ToolOutput, error) {
 		err = t.format.Check(run.input)
 	}
 	t.mu.Lock()
-	t.formatted, t.misformatted = err == nil, err != nil
+	t.formatted, t.misformatted = t.formatted || err == nil, t.misformatted || err != nil
 	t.mu.Unlock()
 	if err != nil {
 		return session.ToolOutput{}, &session.ToolError{Kind: "invalid_input", Message: fmt.Sprintf("Invalid structured answer: %v", err)}
@@ -50,12 +50,27 @@ func (t *turn) takeFormat(run toolRun) (session.ToolOutput, error) {
 	return session.ToolOutput{Structured: run.input, Content: []session.ToolContent{{Type: "text", Text: "The answer was taken."}}}, nil
 }
 
-// lacksFormat reports whether the turn should have given the structured answer and did
-// not: it ended without, or gave one that does not fit.
-func (t *turn) lacksFormat(result *turnResult) bool {
-	return t.format != nil && !t.formatted && (!result.again || t.misformatted)
-}
-
-func (t *turn) reminder() session.Payload {
-	return session.Synthetic{Message: t.Encoder.IDs.New(session.PrefixMessage), Text: formatReminder}
+// remind answers the reminder to give when a turn ended without the structured answer,
+// or the failure of a model that was reminded often enough. An answer that does not fit
+// is reminded of by its settlement, and counts.
+func (t *turn) remind(a *activity) (reminder session.Payload, failure *session.Failure) {
+	switch {
+	case t.format == nil || t.formatted || !t.answer.finished:
+		return nil, nil
+	case t.last:
+		return nil, &session.Failure{Code: session.FailureFormat, Message: fmt.Sprintf(
+			"The model did not give the structured answer that the prompt asks for before the last of its %d steps; "+
+				"raise steps of the agent %s, or resume to go on", t.agent.Steps, t.agent.Name)}
+	case t.answer.called && !t.misformatted:
+		return nil, nil // it is still at work
+	case a.reminders >= t.config.FormatRetries:
+		return nil, &session.Failure{Code: session.FailureFormat, Message: fmt.Sprintf(
+			"The model did not give the structured answer that the prompt asks for, although it was reminded %d times; "+
+				"ask again, choose another model, or simplify prompt.format", a.reminders)}
+	}
+	a.reminders++
+	if t.misformatted {
+		return nil, nil
+	}
+	return session.Synthetic{Message: t.Encoder.IDs.New(session.PrefixMessage), Text: formatReminder}, nil
 }

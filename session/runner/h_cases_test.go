@@ -108,7 +108,7 @@ func result(t *testing.T, w *World) session.ModelPart {
 }
 
 // TestToolCases are the cases of which tools there are and of what becomes of a call.
-func TestToolCases(t *testing.T) {
+func TestRegistryCases(t *testing.T) {
 	Cases(t, "H", []Case{
 		{Number: 196, Text: "A scope with a tool of a bad name (it begins with a digit, has a space or 65 characters) is refused whole; a and A_b-9 are good names.",
 			Ours: "The registry refuses it, for plugins and for Go values alike, with a *registry.NameError.", Run: badNames},

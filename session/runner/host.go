@@ -72,16 +72,10 @@ func (h *callHost) Question(ctx context.Context, questions []session.Question, b
 // waited waits for a person, until the host shuts down. What had no effect yet is
 // left open then.
 func (h *callHost) waited(ctx context.Context, before bool, wait func(context.Context) error) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
 	if before {
-		go func() { // ends with the wait
-			select {
-			case <-h.turn.work.Parking():
-				cancel(session.ErrShutdown)
-			case <-ctx.Done():
-			}
-		}()
+		parked, cancel := h.turn.untilParked(ctx)
+		defer cancel(nil)
+		ctx = parked
 	}
 	err := wait(ctx)
 	var denied *session.DeniedError
@@ -94,6 +88,20 @@ func (h *callHost) waited(ctx context.Context, before bool, wait func(context.Co
 		return errHeld
 	}
 	return err
+}
+
+// untilParked answers a context that ends when the host shuts down, too. Its goroutine
+// ends with it.
+func (d *drain) untilParked(ctx context.Context) (context.Context, context.CancelCauseFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() {
+		select {
+		case <-d.work.Parking():
+			cancel(session.ErrShutdown)
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
 }
 
 // Effects answers what would become of each resource, without asking anybody.

@@ -30,11 +30,6 @@ func (r *Runner) Recover(ctx context.Context, id string) (again bool, err error)
 			return false, err
 		}
 	}
-	if d.Tasks != nil {
-		if err := d.Tasks.Abandon(ctx, id); err != nil {
-			return false, fmt.Errorf("abandon the tasks of %s: %w", id, err)
-		}
-	}
 	return s.activity.Reason == session.SuspendedByShutdown || s.activity.Reason == session.SuspendedByCrash, nil
 }
 
@@ -149,8 +144,34 @@ func (d *drain) settle(ctx context.Context, s state) error {
 	if err != nil {
 		return err
 	}
-	var payloads []session.Payload
-	waiting := false
+	doubt := r.open != nil || s.activity.Turn >= 0
+	payloads, waiting := d.settleCalls(s, &r)
+	switch {
+	case waiting:
+		payloads = append(payloads, session.ActivitySuspended{Activity: s.activity.ID, Reason: session.SuspendedByAsk})
+	case s.activity.Attempts >= d.config.Recoveries:
+		return d.append(ctx, append(payloads, d.end(r, session.FailureRecovery, fmt.Sprintf(
+			"The host stopped %d times while it worked on this, so it is not tried again by itself; resume to go on", s.activity.Attempts+1))...)...)
+	case !doubt || d.config.Recovery == session.RecoverResume:
+		payloads = append(payloads, session.ActivitySuspended{Activity: s.activity.ID, Reason: session.SuspendedByCrash})
+	case d.config.Recovery == session.RecoverAsk:
+		payloads = append(payloads, session.ActivitySuspended{Activity: s.activity.ID, Reason: session.SuspendedByDoubt},
+			session.PermissionAsked{Request: d.Encoder.IDs.New(session.PrefixPermission), Agent: s.session.Agent,
+				Ask: session.PermissionRequest{Action: actionRecovery, Resources: []string{s.activity.ID}, Before: true}})
+	default:
+		return d.append(ctx, append(payloads, d.end(r, session.FailureInterrupted, "The host stopped while it worked on this; resume to go on")...)...)
+	}
+	// What a boundary asked is asked again by the next one.
+	payloads = append(r.close(""), payloads...)
+	return d.append(ctx, payloads...)
+}
+
+// settleCalls fails the calls that are not run again, and closes the answer when none
+// is left of it. r holds what is left. waiting: a person decides on one of them.
+func (d *drain) settleCalls(s state, r *remains) (payloads []session.Payload, waiting bool) {
+	if r.open == nil {
+		return nil, false
+	}
 	var left []session.MessagePart
 	for _, part := range r.unsettled {
 		switch {
@@ -164,28 +185,12 @@ func (d *drain) settle(ctx context.Context, s state) error {
 			payloads = append(payloads, r.fail(part.ID)...)
 		}
 	}
-	r.unsettled = left
-	doubt := r.open != nil || s.activity.Turn >= 0
-	if r.open != nil && len(left) == 0 {
+	if r.unsettled = left; len(left) == 0 {
 		payloads = append(payloads, session.StepFailed{Message: r.open.ID,
 			Error: session.Failure{Code: session.FailureInterrupted, Message: "The host stopped during this answer"}})
+		r.open = nil
 	}
-	switch {
-	case waiting:
-		payloads = append(payloads, session.ActivitySuspended{Activity: s.activity.ID, Reason: session.SuspendedByAsk})
-	case s.activity.Attempts >= d.config.Recoveries:
-		payloads = append(payloads, d.end(r, session.FailureRecovery, fmt.Sprintf(
-			"The host stopped %d times while it worked on this, so it is not tried again by itself; resume to go on", s.activity.Attempts+1))...)
-	case !doubt || d.config.Recovery == session.RecoverResume:
-		payloads = append(payloads, session.ActivitySuspended{Activity: s.activity.ID, Reason: session.SuspendedByCrash})
-	case d.config.Recovery == session.RecoverAsk:
-		payloads = append(payloads, session.ActivitySuspended{Activity: s.activity.ID, Reason: session.SuspendedByDoubt},
-			session.PermissionAsked{Request: d.Encoder.IDs.New(session.PrefixPermission), Agent: s.session.Agent,
-				Ask: session.PermissionRequest{Action: actionRecovery, Resources: []string{s.activity.ID}, Before: true}})
-	default:
-		payloads = append(payloads, d.end(r, session.FailureInterrupted, "The host stopped while it worked on this; resume to go on")...)
-	}
-	return d.append(ctx, payloads...)
+	return payloads, waiting
 }
 
 // actionRecovery is asked about an activity whose last turn has no known outcome.
@@ -193,20 +198,23 @@ const actionRecovery = "recovery"
 
 // end closes an activity that does not go on, with everything in it.
 func (d *drain) end(r remains, code, message string) []session.Payload {
+	failure := session.Failure{Code: code, Message: message}
 	payloads := r.close("")
-	for _, part := range r.unsettled {
-		payloads = append(payloads, r.fail(part.ID)...)
+	if r.open != nil {
+		for _, part := range r.unsettled {
+			payloads = append(payloads, r.fail(part.ID)...)
+		}
+		payloads = append(payloads, session.StepFailed{Message: r.open.ID, Error: failure})
 	}
-	if len(r.unsettled) > 0 {
-		payloads = append(payloads, session.StepFailed{Message: r.open.ID, Error: session.Failure{Code: code, Message: message}})
-	}
-	return append(payloads, session.ActivityEnded{Activity: r.activity.ID, Outcome: session.Interrupted,
-		Error: &session.Failure{Code: code, Message: message}})
+	return append(payloads, session.ActivityEnded{Activity: r.activity.ID, Outcome: session.Interrupted, Error: &failure})
 }
 
 // idempotent reports whether the tool of a call says that it may run again, and is
 // still the one that the call was offered with.
 func (d *drain) idempotent(location session.Location, call *session.ToolPart) bool {
+	if call.State != session.ToolStateRunning || call.Hosted {
+		return false
+	}
 	pin := d.Registries.Pin(location.Directory)
 	defer pin.Release()
 	entry, ok := registry.Lookup(pin, d.Kinds.Tools, call.Name)

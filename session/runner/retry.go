@@ -21,9 +21,10 @@ func (t *turn) attempts(ctx context.Context, a *activity) (*turnResult, error) {
 	for attempt := 1; ; attempt++ {
 		if attempt > 1 {
 			t.beginning.Attempt = attempt
-			if err := t.append(ctx, t.beginning); errors.Is(err, session.ErrMoved) {
-				return &turnResult{again: true}, nil // another turn is made at the destination
-			} else if err != nil {
+			switch err := t.append(ctx, t.beginning); {
+			case errors.Is(err, session.ErrMoved):
+				return &turnResult{again: true}, nil // the next turn works there
+			case err != nil:
 				return nil, err
 			}
 			t.answer = nil

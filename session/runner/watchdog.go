@@ -9,25 +9,28 @@ import (
 	"github.com/plinthhost/plinth/session"
 )
 
-// watchdog ends a request whose provider is silent for too long.
+// watchdog ends a request whose provider is silent for too long. It is used by the
+// goroutine that consumes the stream.
 type watchdog struct {
-	timer  *time.Timer
-	idle   time.Duration
-	cancel context.CancelCauseFunc
+	timer   *time.Timer
+	begun   bool // the first event has come
+	idle    time.Duration
+	silence func(limit time.Duration) func()
+	cancel  context.CancelCauseFunc
 }
 
 // watch answers a context that ends when the first event, or a later one, is late.
 func (t *turn) watch(ctx context.Context) (context.Context, *watchdog) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	first, idle := cmp.Or(t.model.FirstEvent, t.config.FirstEvent), cmp.Or(t.model.Idle, t.config.Idle)
-	w := &watchdog{idle: idle, cancel: cancel}
-	silence := func(limit time.Duration) func() {
+	w := &watchdog{idle: cmp.Or(t.model.Idle, t.config.Idle), cancel: cancel}
+	w.silence = func(limit time.Duration) func() {
 		return func() {
 			cancel(&session.ProviderError{Class: session.ProviderTransport, Retryable: true, Message: fmt.Sprintf(
 				"The provider %s was silent for %v; if its model needs longer, raise first_event_ms or idle_ms", t.current.Model.Provider, limit)})
 		}
 	}
-	w.timer = time.AfterFunc(first, silence(first))
+	first := cmp.Or(t.model.FirstEvent, t.config.FirstEvent)
+	w.timer = time.AfterFunc(first, w.silence(first))
 	return ctx, w
 }
 
@@ -35,7 +38,14 @@ func (t *turn) watch(ctx context.Context) (context.Context, *watchdog) {
 func (w *watchdog) pause() { w.timer.Stop() }
 
 // resume starts it again.
-func (w *watchdog) resume() { w.timer.Reset(w.idle) }
+func (w *watchdog) resume() {
+	if !w.begun {
+		w.begun = true
+		w.timer = time.AfterFunc(w.idle, w.silence(w.idle))
+		return
+	}
+	w.timer.Reset(w.idle)
+}
 
 func (w *watchdog) stop() {
 	w.timer.Stop()
