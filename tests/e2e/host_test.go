@@ -109,8 +109,8 @@ func (w *world) write(name, text string) {
 }
 
 // configure points the default model at a Chat Completions server.
-func (w *world) configure(server *chat.Server) {
-	w.write("config/plinth/config.toml", configuration(server))
+func (w *world) configure(server *chat.Server, more ...string) {
+	w.write("config/plinth/config.toml", configuration(server)+strings.Join(more, ""))
 }
 
 func configuration(server *chat.Server) string {
