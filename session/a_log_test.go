@@ -13,7 +13,6 @@ import (
 	"github.com/plinthhost/plinth/session"
 	"github.com/plinthhost/plinth/session/sessiontest"
 	"github.com/plinthhost/plinth/store"
-	"github.com/plinthhost/plinth/store/sqlite"
 )
 
 func storedVersion(t *testing.T) {
@@ -133,15 +132,18 @@ func projectionRefuses(t *testing.T) {
 	equal(t, "the next sequence", []int64{2}, sequences(l.write(id, l.note("kept"))))
 }
 
-// failingView is an observer that fails on every event.
-type failingView struct{}
+// failingView is an observer that fails on the events of a type, or on every one.
+type failingView struct{ on string }
 
 func (failingView) Name() string { return "broken" }
 func (failingView) Migrations() fs.FS {
 	return fstest.MapFS{"00001_broken.sql": {Data: []byte("-- +goose Up\nCREATE TABLE broken (id BIGINT PRIMARY KEY);\n")}}
 }
 func (failingView) Clear(context.Context, store.Tx) error { return nil }
-func (failingView) Apply(ctx context.Context, tx store.Tx, event store.Event) error {
+func (v failingView) Apply(ctx context.Context, tx store.Tx, event store.Event) error {
+	if v.on != "" && v.on != event.Type {
+		return nil
+	}
 	if _, err := tx.Exec(ctx, `INSERT INTO broken (id) VALUES ($1)`, event.Position); err != nil {
 		return err
 	}
@@ -150,16 +152,7 @@ func (failingView) Apply(ctx context.Context, tx store.Tx, event store.Event) er
 func (failingView) Forget(context.Context, store.Tx, string) error { return nil }
 
 func observerFails(t *testing.T) {
-	kernel, err := fs.Sub(session.Migrations, "migrations/sqlite")
-	if err != nil {
-		t.Fatal(err)
-	}
-	log, err := sqlite.Open(t.Context(), sqlite.Options{Dir: t.TempDir(), Projections: []store.Projection{session.Projection{}},
-		Views: []sqlite.View{failingView{}}, Migrations: []sqlite.Migration{{Name: "kernel", FS: kernel}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l := logbookOf(t, log)
+	l := logbookOf(t, sessiontest.OpenStore(t, t.TempDir(), failingView{}))
 	idle := l.Watch("") // nobody reads it
 	defer idle.Close()
 	id := l.id(session.PrefixSession)

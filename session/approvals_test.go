@@ -20,21 +20,6 @@ func (d *office) approvals(root string) []session.Approval {
 
 func TestApprovals(t *testing.T) {
 	t.Parallel()
-	t.Run("J268 always with nothing to save is once", func(t *testing.T) {
-		// The reference's callers say what is saved; here the host computes it.
-		d := newOffice(t, nil, askBash())
-		id := d.make("/p", "")
-		for n, want := range []session.Reply{session.ReplyAlways, session.ReplyOnce} {
-			done := d.authorise(t.Context(), d.asker(id), session.PermissionRequest{Action: "bash", Resources: []string{"ls *"}, Save: session.Savable("ls *")})
-			d.reply(d.asked(id, n+1)[0].Request, want, "")
-			if err := outcomeOf(t, done); err != nil {
-				t.Error(err)
-			}
-		}
-		if saved := d.approvals(""); len(saved) != 0 {
-			t.Errorf("saved %+v", saved)
-		}
-	})
 	t.Run("always is kept for the project, before the reply, and never beats a deny", func(t *testing.T) {
 		d := newOffice(t, []session.Agent{{Name: "careful", Mode: session.AgentAll, Rules: []session.Rule{{Action: "bash", Resource: "*", Effect: session.Deny}}}}, askBash())
 		id, same, other := d.make("/p", ""), d.make("/p", ""), d.make("/q", "")
@@ -110,41 +95,58 @@ func TestApprovals(t *testing.T) {
 			d.reply(request.Request, session.ReplyOnce, "")
 		}
 	})
-	t.Run("J272 listed by project, a duplicate adds nothing, removed by id", func(t *testing.T) {
-		d := newOffice(t, nil, askBash())
-		one, two := d.make("/p", ""), d.make("/q", "")
-		for n, c := range []struct{ session, resource string }{{one, "ls"}, {two, "ls"}, {one, "cp"}} {
-			d.append(c.session, session.PermissionAsked{Request: "per_" + string(rune('a'+n)), Agent: "build", Ask: bash(c.resource)})
-			d.reply("per_"+string(rune('a'+n)), session.ReplyAlways, "")
+}
+
+func nothingToSave(t *testing.T) {
+	// The reference's callers say what is saved; here the host computes it.
+	d := newOffice(t, nil, askBash())
+	id := d.make("/p", "")
+	for n, want := range []session.Reply{session.ReplyAlways, session.ReplyOnce} {
+		done := d.authorise(t.Context(), d.asker(id), session.PermissionRequest{Action: "bash", Resources: []string{"ls *"}, Save: session.Savable("ls *")})
+		d.reply(d.asked(id, n+1)[0].Request, want, "")
+		if err := outcomeOf(t, done); err != nil {
+			t.Error(err)
 		}
-		// The rules ask again after a restart with others; the approval is there already.
-		d.append(one, session.PermissionAsked{Request: "per_again", Agent: "build", Ask: bash("ls")})
-		d.reply("per_again", session.ReplyAlways, "")
-		if got := d.events(session.Host, session.ApprovalSaved{}); len(got) != 3 {
-			t.Errorf("saved %q", got)
-		}
-		all, of := d.approvals(""), d.approvals("/p")
-		if len(all) != 3 || len(of) != 2 || of[0].Root != "/p" || of[0].ID == of[1].ID || of[0].Saved == 0 {
-			t.Fatalf("all %+v, of the project %+v", all, of)
-		}
-		remove := of[slices.IndexFunc(of, func(a session.Approval) bool { return a.Resource == "ls" })]
-		if err := d.RemoveApproval(t.Context(), session.Origin{Actor: "local:0"}, remove.ID); err != nil {
-			t.Fatal(err)
-		}
-		if err := d.RemoveApproval(t.Context(), session.System(), remove.ID); !errors.Is(err, session.ErrNotFound) || err.Error() != "approval "+remove.ID+": not found" {
-			t.Errorf("removed twice: %v", err)
-		}
-		if left := d.approvals("/p"); len(left) != 1 || left[0].Resource != "cp" || len(d.approvals("")) != 2 {
-			t.Errorf("left %+v", left)
-		}
-		got, err := d.Effects(t.Context(), d.asker(one), "", "bash", []string{"ls", "cp"})
-		if err != nil || !slices.Equal(got, []session.Effect{session.Ask, session.Allow}) {
-			t.Errorf("effects %v, %v", got, err)
-		}
-		d.append(one, session.PermissionAsked{Request: "per_new", Agent: "build", Ask: bash("ls")})
-		d.reply("per_new", session.ReplyAlways, "")
-		if !slices.ContainsFunc(d.approvals("/p"), func(a session.Approval) bool { return a.ID == remove.ID }) {
-			t.Error("given again, the approval has another id")
-		}
-	})
+	}
+	if saved := d.approvals(""); len(saved) != 0 {
+		t.Errorf("saved %+v", saved)
+	}
+}
+
+func savedApprovals(t *testing.T) {
+	d := newOffice(t, nil, askBash())
+	one, two := d.make("/p", ""), d.make("/q", "")
+	for n, c := range []struct{ session, resource string }{{one, "ls"}, {two, "ls"}, {one, "cp"}} {
+		d.append(c.session, session.PermissionAsked{Request: "per_" + string(rune('a'+n)), Agent: "build", Ask: bash(c.resource)})
+		d.reply("per_"+string(rune('a'+n)), session.ReplyAlways, "")
+	}
+	// The rules ask again after a restart with others; the approval is there already.
+	d.append(one, session.PermissionAsked{Request: "per_again", Agent: "build", Ask: bash("ls")})
+	d.reply("per_again", session.ReplyAlways, "")
+	if got := d.events(session.Host, session.ApprovalSaved{}); len(got) != 3 {
+		t.Errorf("saved %q", got)
+	}
+	all, of := d.approvals(""), d.approvals("/p")
+	if len(all) != 3 || len(of) != 2 || of[0].Root != "/p" || of[0].ID == of[1].ID || of[0].Saved == 0 {
+		t.Fatalf("all %+v, of the project %+v", all, of)
+	}
+	remove := of[slices.IndexFunc(of, func(a session.Approval) bool { return a.Resource == "ls" })]
+	if err := d.RemoveApproval(t.Context(), session.Origin{Actor: "local:0"}, remove.ID); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.RemoveApproval(t.Context(), session.System(), remove.ID); !errors.Is(err, session.ErrNotFound) || err.Error() != "approval "+remove.ID+": not found" {
+		t.Errorf("removed twice: %v", err)
+	}
+	if left := d.approvals("/p"); len(left) != 1 || left[0].Resource != "cp" || len(d.approvals("")) != 2 {
+		t.Errorf("left %+v", left)
+	}
+	got, err := d.Effects(t.Context(), d.asker(one), "", "bash", []string{"ls", "cp"})
+	if err != nil || !slices.Equal(got, []session.Effect{session.Ask, session.Allow}) {
+		t.Errorf("effects %v, %v", got, err)
+	}
+	d.append(one, session.PermissionAsked{Request: "per_new", Agent: "build", Ask: bash("ls")})
+	d.reply("per_new", session.ReplyAlways, "")
+	if !slices.ContainsFunc(d.approvals("/p"), func(a session.Approval) bool { return a.ID == remove.ID }) {
+		t.Error("given again, the approval has another id")
+	}
 }

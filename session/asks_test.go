@@ -159,58 +159,6 @@ func askBash() session.Rule {
 
 func TestPermissions(t *testing.T) {
 	t.Parallel()
-	t.Run("J259 no rule asks, and the last match wins over a narrower one", func(t *testing.T) {
-		if got, _ := session.Decide(nil, nil, "bash", []string{"ls"}); got != session.Ask {
-			t.Errorf("without a rule: %s", got)
-		}
-		rules := []session.Rule{{Action: "bash", Resource: "rm x", Effect: session.Deny}, {Action: "bash", Resource: "rm *", Effect: session.Allow}}
-		if got, _ := session.Decide(rules, nil, "bash", []string{"rm x"}); got != session.Allow {
-			t.Errorf("the last match: %s", got)
-		}
-	})
-	t.Run("J260 wildcards", func(t *testing.T) {
-		for _, c := range []struct {
-			pattern, text string
-			want          bool
-		}{
-			{"git *", "git", true}, {"git *", "git push", true}, {"git *", "gitk", false}, {"*.env", "a/b.env", true},
-			{"src/?.go", "src/a.go", true}, {"src/?.go", "src/ab.go", false}, {"src/?.go", "src/.go", false},
-		} {
-			if got := session.Match(c.pattern, c.text); got != c.want {
-				t.Errorf("Match(%q, %q) = %v", c.pattern, c.text, got)
-			}
-		}
-	})
-	t.Run("J262 the strictest resource decides", func(t *testing.T) {
-		rules := []session.Rule{{Action: "bash", Resource: "ls", Effect: session.Allow}, {Action: "bash", Resource: "rm", Effect: session.Deny}}
-		if got, on := session.Decide(rules, nil, "bash", []string{"ls", "cp"}); got != session.Ask || on != "cp" {
-			t.Errorf("allowed and asked: %s on %q", got, on)
-		}
-		if got, on := session.Decide(rules, nil, "bash", []string{"ls", "rm"}); got != session.Deny || on != "rm" {
-			t.Errorf("allowed and denied: %s on %q", got, on)
-		}
-	})
-	t.Run("J263 an unknown agent may do nothing, and a missing session is not found", func(t *testing.T) {
-		d := newOffice(t, nil, session.Rule{Action: "*", Resource: "*", Effect: session.Allow})
-		asker := d.asker(d.make("/p", ""))
-		asker.Agent = "nobody"
-		if denied := refusal(t, d.Authorise(t.Context(), asker, bash("ls"))); denied.Declined || denied.Resource != "ls" {
-			t.Errorf("an unknown agent: %+v", denied)
-		}
-		if denied := refusal(t, d.Authorise(t.Context(), asker, bash())); denied.Resource != "" {
-			t.Errorf("without resources: %+v", denied)
-		}
-		if got, err := d.Effects(t.Context(), asker, "", "read", []string{"a"}); err != nil || !slices.Equal(got, []session.Effect{session.Deny}) {
-			t.Errorf("its effects: %v, %v", got, err)
-		}
-		if !d.Policy("", "nobody", nil).Hides("read") {
-			t.Error("an unknown agent is offered tools")
-		}
-		asker.Session = d.Encoder.IDs.New(session.PrefixSession)
-		if err := d.Authorise(t.Context(), asker, bash("ls")); !errors.Is(err, session.ErrNotFound) {
-			t.Errorf("a missing session: %v", err)
-		}
-	})
 	t.Run("rules count in the order default, operator, agent, session", func(t *testing.T) {
 		on := func(effect session.Effect) session.Rule {
 			return session.Rule{Action: "read", Resource: ".env", Effect: effect}
@@ -229,79 +177,6 @@ func TestPermissions(t *testing.T) {
 		want := []session.Effect{session.Deny, session.Allow, session.Ask, session.Deny} // a configured deny stays
 		if !slices.Equal(got, want) {
 			t.Errorf("got %v, want %v", got, want)
-		}
-	})
-	t.Run("J265 allowed and denied queue nothing, asked queues once", func(t *testing.T) {
-		d := newOffice(t, nil, askBash(), session.Rule{Action: "bash", Resource: "rm *", Effect: session.Deny})
-		id := d.make("/p", "")
-		if err := d.Authorise(t.Context(), d.asker(id), session.PermissionRequest{Action: "read", Resources: []string{"a"}}); err != nil {
-			t.Error(err)
-		}
-		refusal(t, d.Authorise(t.Context(), d.asker(id), bash("rm x")))
-		if open := d.asked(id, 0); len(open) != 0 {
-			t.Fatalf("open %+v", open)
-		}
-		done := d.authorise(t.Context(), d.asker(id), bash("ls"))
-		open := d.asked(id, 1)
-		if len(open) != 1 || open[0].Agent != "build" || open[0].Call != "call" || open[0].Message != "msg" {
-			t.Fatalf("open %+v", open)
-		}
-		d.reply(open[0].Request, session.ReplyOnce, "")
-		if err := outcomeOf(t, done); err != nil {
-			t.Error(err)
-		}
-		if asked := d.events(id, session.PermissionAsked{}); len(asked) != 1 {
-			t.Errorf("asked %q", asked)
-		}
-	})
-	t.Run("J266 once saves nothing", func(t *testing.T) {
-		d := newOffice(t, nil, askBash())
-		id := d.make("/p", "")
-		done := d.authorise(t.Context(), d.asker(id), bash("ls"))
-		request := d.asked(id, 1)[0]
-		d.reply(request.Request, session.ReplyOnce, "")
-		if err := outcomeOf(t, done); err != nil {
-			t.Error(err)
-		}
-		if saved, err := d.Approvals(t.Context(), ""); err != nil || len(saved) != 0 {
-			t.Errorf("saved %+v, %v", saved, err)
-		}
-		if want := []string{fmt.Sprint(id, " ", request.Seq+1)}; !slices.Equal(d.woken(), want) {
-			t.Errorf("woken %q, want %q", d.woken(), want)
-		}
-	})
-	t.Run("J269 reject closes all else of the session, and no other", func(t *testing.T) {
-		for _, feedback := range []string{"", "use another"} {
-			d := newOffice(t, nil, askBash())
-			id, other := d.make("/p", ""), d.make("/p", "")
-			first := d.authorise(t.Context(), d.asker(id), bash("a"))
-			request := d.asked(id, 1)[0]
-			second := d.authorise(t.Context(), d.asker(id), bash("b"))
-			d.asked(id, 2)
-			question := d.question(t.Context(), d.asker(id), colour())
-			d.Await(id, session.QuestionAsked{}.EventType(), 1)
-			elsewhere := d.authorise(t.Context(), d.asker(other), bash("a"))
-			untouched := d.asked(other, 1)[0]
-			d.reply(request.Request, session.ReplyReject, feedback)
-			if got := refusal(t, outcomeOf(t, first)); got.Feedback != feedback || got.Declined != (feedback == "") {
-				t.Errorf("the first: %+v", got)
-			}
-			if got := refusal(t, outcomeOf(t, second)); got.Feedback != "" || !got.Declined {
-				t.Errorf("the second: %+v", got)
-			}
-			if got := refusal(t, outcomeOf(t, question)); got.Action != "question" || !got.Declined {
-				t.Errorf("the question: %+v", got)
-			}
-			if open := d.asked(other, 0); len(open) != 1 {
-				t.Errorf("the other session: %+v", open)
-			}
-			if page, err := d.Log.Read(t.Context(), id, request.Seq+2, 10); err != nil || len(page.Events) != 3 || page.Events[2].Cause != request.Request {
-				t.Errorf("three closings, each because of the first: %+v, %v", page.Events, err)
-			}
-			d.reply(untouched.Request, session.ReplyOnce, "")
-			if err := outcomeOf(t, elsewhere); err != nil {
-				t.Error(err)
-			}
 		}
 	})
 	t.Run("replies that do not fit", func(t *testing.T) {
@@ -357,34 +232,6 @@ func TestDeniedErrorTexts(t *testing.T) {
 
 func TestWaitsThatEnd(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
-		name   string
-		before bool
-		cause  error
-		open   int
-	}{
-		{"J271 an interrupt withdraws", false, session.ErrInterrupted, 0},
-		{"J271 an interrupt withdraws also what outlives a shutdown", true, session.ErrInterrupted, 0},
-		{"J274 a shutdown withdraws what had an effect; the reference rejects", false, session.ErrShutdown, 0},
-		{"J274 a shutdown leaves open what can be run again; the reference rejects", true, session.ErrShutdown, 1},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			d := newOffice(t, nil, askBash())
-			id := d.make("/p", "")
-			ctx, stop := context.WithCancelCause(t.Context())
-			request := bash("ls")
-			request.Before = c.before
-			done := d.authorise(ctx, d.asker(id), request)
-			d.asked(id, 1)
-			stop(c.cause)
-			if err := outcomeOf(t, done); !errors.Is(err, c.cause) {
-				t.Errorf("got %v", err)
-			}
-			if open := d.asked(id, 0); len(open) != c.open {
-				t.Errorf("open %+v", open)
-			}
-		})
-	}
 	t.Run("the reply that came first stands", func(t *testing.T) {
 		d := newOffice(t, nil, askBash())
 		id := d.make("/p", "")

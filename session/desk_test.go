@@ -45,6 +45,14 @@ func deskOver(t *testing.T, log *sqlite.Store, options session.SessionOptions) *
 	return d
 }
 
+// atDesk runs a case on a session of its own.
+func atDesk(run func(t *testing.T, d *desk, id string)) func(t *testing.T) {
+	return func(t *testing.T) {
+		d := newDesk(t, session.SessionOptions{})
+		run(t, d, d.create())
+	}
+}
+
 // ticking is a clock that goes on by a second whenever it is read.
 type ticking struct {
 	mu    sync.Mutex
@@ -198,6 +206,18 @@ func (d *desk) events(id string) []store.Event {
 		d.t.Fatal(err)
 	}
 	return page.Events
+}
+
+// woken lists the sessions that ask for execution.
+func (d *desk) woken() (sessions []string) {
+	d.t.Helper()
+	if err := d.log.View(d.t.Context(), func(tx store.Tx) (err error) {
+		sessions, err = session.LoadWoken(d.t.Context(), tx)
+		return err
+	}); err != nil {
+		d.t.Fatal(err)
+	}
+	return sessions
 }
 
 // types answers the types of the session's events after the first.

@@ -3,7 +3,6 @@ package session_test
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"slices"
 	"sync"
 	"testing"
@@ -11,23 +10,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/plinthhost/plinth/session"
-	"github.com/plinthhost/plinth/session/sessiontest"
-	"github.com/plinthhost/plinth/session/view"
 	"github.com/plinthhost/plinth/store"
-	"github.com/plinthhost/plinth/store/sqlite"
 )
 
 func TestInbox(t *testing.T) {
 	for name, run := range map[string]func(t *testing.T, d *desk, id string){
-		"C55 the same prompt without an id is admitted twice":                  admittedTwice,
-		"C56 an exact retry answers the identical receipt":                     exactRetry,
-		"C58 concurrent exact submissions are one":                             concurrentSubmissions,
-		"C59 a retry with resume of a held prompt wakes it once, durably":      retryWakes,
-		"C61 a prompt to a missing session is not found and leaves no event":   missingSession,
-		"C62 the receipt of a promoted prompt says where":                      promotedReceipt,
-		"C65 of two concurrent promotions one counts":                          twoPromotions,
-		"C70 the compatibility event is out of scope and refused by its name":  compatibility,
-		"C64 steers are told apart by the sequence of their admission":         cutoff,
 		"an exact retry of an edited or cancelled prompt answers its receipt":  retryAfterChange,
 		"a prompt of another body, delivery or session is a conflict":          conflicts,
 		"a promoted or cancelled prompt cannot be changed":                     settledPrompts,
@@ -43,37 +30,7 @@ func TestInbox(t *testing.T) {
 		"an edited prompt is promoted as edited, and as admitted no more":      promotedAsEdited,
 		"what waits keeps its place behind what was put before it, admissions": orderWithAdmissions,
 	} {
-		t.Run(name, func(t *testing.T) {
-			d := newDesk(t, session.SessionOptions{})
-			run(t, d, d.create())
-		})
-	}
-}
-
-func admittedTwice(t *testing.T, d *desk, id string) {
-	one := d.admit(session.PromptRequest{Session: id, Prompt: session.Prompt{Text: "Hi"}})
-	two := d.admit(session.PromptRequest{Session: id, Prompt: session.Prompt{Text: "Hi"}})
-	if one.ID == two.ID || len(d.texts(id)) != 2 || len(d.messages(id)) != 0 {
-		t.Errorf("%s and %s, %d messages", one.ID, two.ID, len(d.messages(id)))
-	}
-	if diff := cmp.Diff([]int64{one.Admitted, two.Admitted}, d.wakes.take()); diff != "" {
-		t.Error(diff)
-	}
-}
-
-func exactRetry(t *testing.T, d *desk, id string) {
-	request := session.PromptRequest{ID: d.id(session.PrefixMessage), Session: id, Delivery: session.Queue,
-		Prompt: session.Prompt{Text: "Hi", Metadata: raw(`{"b":1,"a":2}`)}}
-	first := d.admit(request)
-	request.Prompt.Metadata = raw(` {"a": 2, "b": 1}`)
-	if diff := cmp.Diff(first, d.admit(request)); diff != "" {
-		t.Error(diff)
-	}
-	if n := d.count(id, "session.prompt.admitted"); n != 1 {
-		t.Errorf("%d admissions", n)
-	}
-	if got := d.wakes.take(); !slices.Equal(got, []int64{first.Admitted, first.Admitted}) {
-		t.Errorf("wakes %v", got)
+		t.Run(name, atDesk(run))
 	}
 }
 
@@ -84,126 +41,6 @@ func together(n int, run func(i int)) {
 		group.Go(func() { run(i) })
 	}
 	group.Wait()
-}
-
-func concurrentSubmissions(t *testing.T, d *desk, id string) {
-	request := session.PromptRequest{ID: d.id(session.PrefixMessage), Session: id, Prompt: session.Prompt{Text: "Hi"}}
-	receipts := make([]session.Input, 16)
-	together(len(receipts), func(i int) {
-		input, err := d.sessions.Admit(context.Background(), session.System(), request)
-		if err != nil {
-			t.Error(err)
-		}
-		receipts[i] = input
-	})
-	for _, receipt := range receipts {
-		if diff := cmp.Diff(receipts[0], receipt); diff != "" {
-			t.Error(diff)
-		}
-	}
-	if got := d.types(id); !slices.Equal(got, []string{"session.prompt.admitted"}) {
-		t.Errorf("%v", got)
-	}
-}
-
-func retryWakes(t *testing.T, d *desk, id string) {
-	request := session.PromptRequest{ID: d.id(session.PrefixMessage), Session: id, Prompt: session.Prompt{Text: "Hi"}, AdmitOnly: true}
-	d.admit(request)
-	d.admit(request)
-	if got := d.wakes.take(); len(got) != 0 {
-		t.Errorf("held, and woken by %v", got)
-	}
-	request.AdmitOnly = false
-	together(16, func(int) {
-		if _, err := d.sessions.Admit(context.Background(), session.System(), request); err != nil {
-			t.Error(err)
-		}
-	})
-	if got := d.types(id); !slices.Equal(got, []string{"session.prompt.admitted", "session.prompt.woken"}) {
-		t.Errorf("%v", got)
-	}
-	woken := d.events(id)[2]
-	if woken.Cause != request.ID {
-		t.Errorf("the wake follows from %q", woken.Cause)
-	}
-	for _, seq := range d.wakes.take() {
-		if seq != woken.Seq {
-			t.Errorf("woken with %d, the event is %d", seq, woken.Seq)
-		}
-	}
-}
-
-func missingSession(t *testing.T, d *desk, _ string) {
-	none := d.id(session.PrefixSession)
-	_, err := d.sessions.Admit(t.Context(), session.System(), session.PromptRequest{Session: none, Prompt: session.Prompt{Text: "Hi"}})
-	if !errors.Is(err, session.ErrNotFound) {
-		t.Errorf("%v", err)
-	}
-	if events := d.events(none); len(events) != 0 {
-		t.Errorf("%+v", events)
-	}
-}
-
-func promotedReceipt(t *testing.T, d *desk, id string) {
-	request := session.PromptRequest{ID: d.id(session.PrefixMessage), Session: id, Prompt: session.Prompt{Text: "Hi"}}
-	first := d.admit(request)
-	promoted := d.promote(first)[0]
-	d.wakes.take()
-	again := d.admit(request)
-	if again.Promoted == nil || *again.Promoted != promoted.Seq {
-		t.Errorf("%+v", again)
-	}
-	again.Promoted = nil
-	if diff := cmp.Diff(first, again); diff != "" {
-		t.Error(diff)
-	}
-	if got := d.wakes.take(); len(got) != 0 {
-		t.Errorf("woken by %v for what the session has taken already", got)
-	}
-}
-
-func twoPromotions(t *testing.T, d *desk, id string) {
-	input := d.held(id, "Hi", session.Steer)
-	failures := make([]error, 2)
-	together(2, func(i int) {
-		events, err := d.encoder.Encode(session.System(), promotion(input))
-		if err != nil {
-			t.Error(err)
-		}
-		_, failures[i] = d.log.Append(context.Background(), store.Batch{Aggregate: id, Mode: store.Any(), Events: events})
-	})
-	if failures[0] == nil {
-		failures[0] = failures[1]
-	} else if failures[1] != nil {
-		t.Errorf("both failed: %v", failures)
-	}
-	wantConflict(t, failures[0])
-	if n := d.count(id, "session.prompt.promoted"); n != 1 || len(d.messages(id)) != 1 {
-		t.Errorf("%d promotions, %d messages", n, len(d.messages(id)))
-	}
-}
-
-func compatibility(t *testing.T, d *desk, id string) {
-	_, err := d.log.Append(t.Context(), store.Batch{Aggregate: id, Mode: store.Any(), Events: []store.Event{{
-		ID: d.id(session.PrefixEvent), Type: "session.prompted", Version: 1, Time: d.clock.Now(), Data: []byte(`{}`)}}})
-	if err == nil || !cmp.Equal(d.types(id), []string{}) {
-		t.Errorf("%v, %v", err, d.types(id))
-	}
-}
-
-// What a boundary promotes is the runner's; that the inbox tells it is checked here.
-func cutoff(t *testing.T, d *desk, id string) {
-	one := d.held(id, "one", session.Steer)
-	d.append(id, session.InterruptRequested{})
-	boundary := d.events(id)[2].Seq
-	two := d.held(id, "two", session.Steer)
-	if one.Admitted >= boundary || two.Admitted <= boundary {
-		t.Fatalf("%d, %d, boundary %d", one.Admitted, two.Admitted, boundary)
-	}
-	d.promote(one)
-	if got := d.texts(id); !slices.Equal(got, []string{"two"}) {
-		t.Errorf("%v", got)
-	}
 }
 
 func retryAfterChange(t *testing.T, d *desk, id string) {
@@ -501,67 +338,6 @@ func orderWithAdmissions(t *testing.T, d *desk, id string) {
 	d.held(id, "four", session.Queue)
 	if got := d.texts(id); !slices.Equal(got, []string{"three", "one", "four"}) {
 		t.Errorf("%v", got)
-	}
-}
-
-// TestAdmissionSurvivesItsReaders is C67: what follows a commit can fail nothing.
-// Readers are poked; a view that fails goes stale.
-func TestAdmissionSurvivesItsReaders(t *testing.T) {
-	kernel, err := fs.Sub(session.Migrations, "migrations/sqlite")
-	if err != nil {
-		t.Fatal(err)
-	}
-	list, err := view.NewList("sqlite")
-	if err != nil {
-		t.Fatal(err)
-	}
-	log, err := sqlite.Open(t.Context(), sqlite.Options{Dir: t.TempDir(), Projections: []store.Projection{session.Projection{}},
-		Views: []sqlite.View{brokenView{list}}, Migrations: []sqlite.Migration{{Name: "kernel", FS: kernel}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	d := deskOver(t, log, session.SessionOptions{})
-	id := d.create()
-	d.promote(d.held(id, "Hi", session.Steer))
-	if m := d.messages(id); len(m) != 1 || m[0].Prompt.Text != "Hi" {
-		t.Errorf("%+v", m)
-	}
-	if stale := log.StaleViews(); len(stale) != 1 {
-		t.Errorf("%+v", stale)
-	}
-}
-
-type brokenView struct{ view.List }
-
-func (brokenView) Apply(context.Context, store.Tx, store.Event) error { return errors.New("broken") }
-
-// TestReplayedInbox is C68: what waited waits, in the same order, and nobody is woken.
-func TestReplayedInbox(t *testing.T) {
-	d := newDesk(t, session.SessionOptions{})
-	id := d.create()
-	d.admit(session.PromptRequest{Session: id, Prompt: session.Prompt{Text: "one"}})
-	two, three := d.held(id, "two", session.Queue), d.held(id, "three", session.Queue)
-	by := session.System()
-	if _, err := d.sessions.Reorder(t.Context(), by, id, three.ID, two.ID); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := d.sessions.Edit(t.Context(), by, id, two.ID, session.Prompt{Text: "2"}); err != nil {
-		t.Fatal(err)
-	}
-	want, err := d.sessions.Inbox(t.Context(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	copied := deskOver(t, sessiontest.OpenStore(t, t.TempDir()), session.SessionOptions{})
-	if err := copied.log.Replay(t.Context(), d.events(id), store.ReplayOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	got, err := copied.sessions.Inbox(t.Context(), id)
-	if diff := cmp.Diff(want, got); diff != "" || err != nil {
-		t.Errorf("%v %s", err, diff)
-	}
-	if messages, wakes := copied.messages(id), copied.wakes.take(); len(messages) != 0 || len(wakes) != 0 {
-		t.Errorf("%d messages, wakes %v", len(messages), wakes)
 	}
 }
 

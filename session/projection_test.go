@@ -10,28 +10,6 @@ import (
 	"github.com/plinthhost/plinth/store"
 )
 
-func TestProjection(t *testing.T) {
-	for name, run := range map[string]func(t *testing.T, d *desk, id string){
-		"B37 a promoted prompt has the sequence of its promotion and the time of its admission": promotedPlace,
-		"B38 a second creator of a message id is refused and the first stays":                   secondCreator,
-		"B40 a step's start closes no other: a step's own end, failure or recovery does":        stepClosesNothing,
-		"B41 what names no message changes nothing and fails nothing":                           unknownMessage,
-		"B43 the input of a running call is not replaced":                                       runningInput,
-		"B44 progress is live only: it is no event, so no table can hold it":                    progressIsLive,
-		"B46 a pending call that fails has empty input and no output":                           pendingFails,
-		"B47 the metadata of a call and of its settlement are kept apart":                       metadataApart,
-		"B49 of two commands with one call id the newest is completed":                          newestShell,
-		"B50 a compaction is one message, with the sequence of its end":                         compactionMessage,
-		"B52 a move changes the place, ends the epoch and adds no message":                      movedPlace,
-		"B53 a switch changes the session and adds one message":                                 switched,
-	} {
-		t.Run(name, func(t *testing.T) {
-			d := newDesk(t, session.SessionOptions{})
-			run(t, d, d.create())
-		})
-	}
-}
-
 func promotedPlace(t *testing.T, d *desk, id string) {
 	input := d.held(id, "Hi", session.Steer)
 	d.append(id, session.InterruptRequested{}, session.InterruptRequested{})
@@ -182,7 +160,7 @@ func compactionMessage(t *testing.T, d *desk, id string) {
 
 func movedPlace(t *testing.T, d *desk, id string) {
 	d.append(id, session.ContextInitialized{Baseline: "b", Snapshot: session.Snapshot{}})
-	place := session.Location{Directory: "/other/sub", Root: "/other", Git: true}
+	place := session.Location{Directory: "/other/sub", Root: "/other", Workspace: "w1", Git: true}
 	d.append(id, session.Moved{Location: place})
 	if got := d.session(id).Location; got != place {
 		t.Errorf("%+v", got)

@@ -1,7 +1,6 @@
 package session_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -105,36 +104,6 @@ func TestPromptRefuses(t *testing.T) {
 	}
 	if got := d.types(id); len(got) != 0 {
 		t.Errorf("%v", got)
-	}
-}
-
-// TestPromptFiles is C71, as decided here: what a prompt's files are is settled before
-// its admission, by who serves attachments. The kernel asks it and stores the files as
-// they were sent; an exact retry asks it no more.
-func TestPromptFiles(t *testing.T) {
-	asked, refuse := 0, errors.New("no such file")
-	d := newDesk(t, session.SessionOptions{Files: func(_ context.Context, files []session.PromptFile) error {
-		asked++
-		if files[0].Path == "missing" {
-			return refuse
-		}
-		return nil
-	}})
-	id := d.create()
-	files := []session.PromptFile{{Blob: "ab12", Mime: "image/png", Name: "a.png"}}
-	request := session.PromptRequest{ID: d.id(session.PrefixMessage), Session: id, Prompt: session.Prompt{Text: "Look", Files: files}}
-	for range 2 {
-		if diff := cmp.Diff(files, d.admit(request).Prompt.Files); diff != "" {
-			t.Error(diff)
-		}
-	}
-	if asked != 1 {
-		t.Errorf("asked %d times", asked)
-	}
-	_, err := d.sessions.Admit(t.Context(), session.System(),
-		session.PromptRequest{Session: id, Prompt: session.Prompt{Text: "Look", Files: []session.PromptFile{{Path: "missing"}}}})
-	if !errors.Is(err, refuse) || len(d.types(id)) != 1 {
-		t.Errorf("%v, %v", err, d.types(id))
 	}
 }
 

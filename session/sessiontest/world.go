@@ -56,6 +56,8 @@ type Options struct {
 	Models Models
 	// Snapshots names states of the files; nobody by default.
 	Snapshots session.Snapshots
+	// Views follow the log; none by default.
+	Views []sqlite.View
 }
 
 // model is the model of every session that names none: the scripted provider.
@@ -68,7 +70,7 @@ func New(t testing.TB, options Options) *World {
 	if w.Dir == "" {
 		w.Dir = t.TempDir()
 	}
-	w.Log = OpenStore(t, w.Dir)
+	w.Log = OpenStore(t, w.Dir, options.Views...)
 	w.Encoder = session.Encoder{IDs: session.NewIDs(Clock{}), Clock: Clock{}}
 	w.Registries = w.Kinds.Registries()
 	agents, err := session.NewAgents(agentsWith(options.Agents), session.DefaultAgent)
@@ -105,15 +107,15 @@ func agentsWith(others []session.Agent) []session.Agent {
 	return append(all, others...)
 }
 
-// OpenStore opens a store with the kernel's tables.
-func OpenStore(t testing.TB, dir string) *sqlite.Store {
+// OpenStore opens a store with the kernel's tables and the views.
+func OpenStore(t testing.TB, dir string, views ...sqlite.View) *sqlite.Store {
 	t.Helper()
 	kernel, err := fs.Sub(session.Migrations, "migrations/sqlite")
 	if err != nil {
 		t.Fatal(err)
 	}
 	log, err := sqlite.Open(t.Context(), sqlite.Options{Dir: dir, Projections: []store.Projection{session.Projection{}},
-		Migrations: []sqlite.Migration{{Name: "kernel", FS: kernel}}})
+		Views: views, Migrations: []sqlite.Migration{{Name: "kernel", FS: kernel}}})
 	if err != nil {
 		t.Fatal(err)
 	}
