@@ -58,6 +58,9 @@ func NewTail(log Log, aggregate string, after int64) *Tail {
 func (t *Tail) Next(ctx context.Context, limit int) (Page, error) {
 	for {
 		page, err := t.Poll(ctx, limit)
+		if err != nil && ctx.Err() != nil {
+			return Page{}, context.Cause(ctx) // whatever the log made of it
+		}
 		if err != nil || len(page.Events) > 0 {
 			return page, err
 		}
