@@ -90,6 +90,9 @@ func (s *Sessions) Change(ctx context.Context, origin Origin, session string, ch
 	if err := s.checkChange(change); err != nil {
 		return Session{}, err
 	}
+	if err := s.checkSwitch(ctx, session, change.Model); err != nil {
+		return Session{}, err
+	}
 	return s.change(ctx, origin, session, func(current Session) []Payload {
 		var payloads []Payload
 		if change.Agent != "" && change.Agent != current.Agent {
@@ -128,6 +131,18 @@ func (s *Sessions) checkChange(change Change) error {
 		return checkBudgets(*change.Budgets)
 	}
 	return nil
+}
+
+// checkSwitch checks a model that the session does not have yet.
+func (s *Sessions) checkSwitch(ctx context.Context, session string, model *ModelRef) error {
+	if model == nil {
+		return nil
+	}
+	current, err := s.Get(ctx, session)
+	if err != nil || current.Model == *model {
+		return err
+	}
+	return s.checkModel(ctx, "model", *model)
 }
 
 // Move lets the session work in another directory from its next turn on, and answers

@@ -50,6 +50,9 @@ func (e *BlockedError) Error() string {
 		" cannot be read, so the session has no context to start with; the prompt stays pending and is tried again with the next one or a resume"
 }
 
+// whatNow is what to do when a table has what cannot be read: the log is apart from it.
+const whatNow = "plinth events still shows the session's events: go on in a new session, or restore a backup"
+
 // MessageDecodeError is a stored message that this program cannot read.
 type MessageDecodeError struct {
 	Message string // its id
@@ -57,7 +60,7 @@ type MessageDecodeError struct {
 }
 
 func (e *MessageDecodeError) Error() string {
-	return fmt.Sprintf("the stored message %s cannot be read: %v; the log is whole, so rebuild the tables from it", e.Message, e.Err)
+	return fmt.Sprintf("the stored message %s cannot be read: %v; %s", e.Message, e.Err, whatNow)
 }
 
 func (e *MessageDecodeError) Unwrap() error { return e.Err }
@@ -69,7 +72,7 @@ type SnapshotDecodeError struct {
 }
 
 func (e *SnapshotDecodeError) Error() string {
-	return fmt.Sprintf("the context snapshot of session %s cannot be read: %v; the log is whole, so rebuild the tables from it", e.Session, e.Err)
+	return fmt.Sprintf("the context snapshot of session %s cannot be read: %v; %s", e.Session, e.Err, whatNow)
 }
 
 func (e *SnapshotDecodeError) Unwrap() error { return e.Err }

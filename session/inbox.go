@@ -118,7 +118,7 @@ func (s *Sessions) Admit(ctx context.Context, origin Origin, request PromptReque
 // admit appends the admission. A race that another request of the same id won
 // answers the winner's row.
 func (s *Sessions) admit(ctx context.Context, origin Origin, request PromptRequest) (Input, error) {
-	if err := s.checkPrompt(ctx, request.Prompt); err != nil {
+	if err := s.checkPrompt(ctx, request.Session, request.Prompt); err != nil {
 		return Input{}, err
 	}
 	defer s.inboxes.lock(request.Session)()
@@ -163,11 +163,14 @@ func (s *Sessions) admit(ctx context.Context, origin Origin, request PromptReque
 
 // checkPrompt checks what depends on more than the prompt itself. An exact retry
 // does not come here: what was admitted stays so.
-func (s *Sessions) checkPrompt(ctx context.Context, prompt Prompt) error {
+func (s *Sessions) checkPrompt(ctx context.Context, session string, prompt Prompt) error {
 	if prompt.Agent != "" {
 		if err := s.checkAgent("prompt.agent", prompt.Agent); err != nil {
 			return err
 		}
+	}
+	if err := s.checkPromptModel(ctx, session, prompt); err != nil {
+		return err
 	}
 	switch {
 	case len(prompt.Files) == 0:
@@ -176,6 +179,23 @@ func (s *Sessions) checkPrompt(ctx context.Context, prompt Prompt) error {
 		return fmt.Errorf("%w: prompt.files is not supported by this host; leave it out", ErrInvalid)
 	}
 	return s.options.Files(ctx, prompt.Files)
+}
+
+// checkPromptModel checks the model that the prompt chooses. A variant alone is of the
+// session's model.
+func (s *Sessions) checkPromptModel(ctx context.Context, session string, prompt Prompt) error {
+	if model := prompt.ModelRef(); model != nil {
+		return s.checkModel(ctx, "prompt.model", *model)
+	}
+	if prompt.Variant == "" {
+		return nil
+	}
+	current, err := s.Get(ctx, session)
+	if err != nil {
+		return err
+	}
+	current.Model.Variant = prompt.Variant
+	return s.checkModel(ctx, "prompt.variant", current.Model)
 }
 
 // differs says what an admitted prompt is that the request does not repeat exactly. It

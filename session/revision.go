@@ -58,7 +58,7 @@ func (s *Sessions) Revise(ctx context.Context, origin Origin, session, id string
 		if canonical, err = revision.Prompt.checked(); err != nil {
 			return Input{}, err
 		}
-		if err := s.checkPrompt(ctx, *revision.Prompt); err != nil {
+		if err := s.checkPrompt(ctx, session, *revision.Prompt); err != nil {
 			return Input{}, err
 		}
 	}

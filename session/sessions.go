@@ -44,6 +44,8 @@ type SessionOptions struct {
 	Limits Limits
 	// Agents checks the names of agents; nil takes any.
 	Agents *Agents
+	// Models says which models may be used; nil takes any.
+	Models Models
 	// Files checks the files of a prompt before it is admitted; nil refuses them.
 	Files func(ctx context.Context, files []PromptFile) error
 }
@@ -125,6 +127,9 @@ func (s *Sessions) created(ctx context.Context, request CreateRequest) (payload 
 		}
 		payload.Model = *request.Model
 	}
+	if err := s.checkModel(ctx, "model", payload.Model); err != nil {
+		return Created{}, err
+	}
 	if err := checkRules(request.Rules); err != nil {
 		return Created{}, err
 	}
@@ -152,6 +157,18 @@ func (s *Sessions) checkAgent(field, name string) error {
 		return nil
 	}
 	return s.options.Agents.Choose(field, name)
+}
+
+// checkModel refuses a model that may not be used, in the words of who knows the models.
+func (s *Sessions) checkModel(ctx context.Context, field string, model ModelRef) error {
+	if s.options.Models == nil {
+		return nil
+	}
+	_, err := s.options.Models.Model(ctx, model)
+	if unusable, ok := errors.AsType[*ModelError](err); ok {
+		return fmt.Errorf("%w: %s: %w", ErrInvalid, field, unusable)
+	}
+	return err
 }
 
 // Get answers one session; ErrNotFound when there is none.

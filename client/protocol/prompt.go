@@ -106,6 +106,9 @@ type PromptResult struct {
 	Outcome Outcome `json:"outcome"`
 	// Text is the text of the last assistant message.
 	Text string `json:"text"`
+	// Structured is the answer that fits the prompt's format; absent without a format,
+	// and where the model gave none.
+	Structured Raw `json:"structured,omitempty"`
 	// Messages are those that followed the prompt, in order.
 	Messages []Message `json:"messages,omitempty"`
 	Error    *Failure  `json:"error,omitempty"`

@@ -131,7 +131,7 @@ func (a *app) startRunner(ctx context.Context, encoder session.Encoder) error {
 	a.coordinator = session.NewCoordinator(func(ctx context.Context, w *session.Work) error { return work.Drain(ctx, w) }, a.logger.Named("session"))
 	blobs := a.store.Blobs()
 	sessions := session.NewSessions(a.store, encoder, places{}, a.coordinator, session.SessionOptions{
-		Defaults: session.Defaults{Agent: a.agents.Default(), Model: a.config.Model}, Agents: a.agents,
+		Defaults: session.Defaults{Agent: a.agents.Default(), Model: a.config.Model}, Agents: a.agents, Models: a.models,
 		Limits: session.Limits{Pending: a.config.Runner.MaxPending, Steers: a.config.Runner.MaxSteers},
 		Files: func(ctx context.Context, files []session.PromptFile) error {
 			return session.CheckFiles(ctx, blobs, files)

@@ -74,6 +74,8 @@ type rig struct {
 	t       *testing.T
 	data    string
 	project string
+	listen  string // of TCP; none when empty
+	log     logged // what the host logs
 }
 
 func newRig(t *testing.T) *rig {
@@ -126,7 +128,8 @@ func (r *rig) start() {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	r.app = &app{config: loaded, logger: hclog.NewNullLogger(), directory: r.project, fatal: func(err error) { r.t.Error(err) }}
+	r.app = &app{config: loaded, directory: r.project, listen: r.listen,
+		logger: hclog.New(&hclog.LoggerOptions{Output: &r.log, Level: hclog.Info}), fatal: func(err error) { r.t.Error(err) }}
 	if err := r.app.start(r.t.Context()); err != nil {
 		r.t.Fatal(err)
 	}

@@ -47,8 +47,8 @@ func (b promptService) Inbox(ctx context.Context, id string) (protocol.Inbox, er
 const waitPage = 256
 
 // Wait follows the log from the admission to the end of the activity that took
-// the prompt; one that is cancelled is a conflict. An activity that could not begin for lack of context is an answer
-// too: the prompt is still pending then.
+// the prompt; one that is cancelled is a conflict. An activity that could not begin, for
+// lack of context or of budget, is an answer too: the prompt is still pending then.
 func (b promptService) Wait(ctx context.Context, id, message string) (protocol.PromptResult, error) {
 	input, err := b.sessions.Input(ctx, message)
 	if err != nil {
@@ -56,7 +56,7 @@ func (b promptService) Wait(ctx context.Context, id, message string) (protocol.P
 	}
 	tail := store.NewTail(b.log, id, input.Admitted)
 	defer tail.Close()
-	promoted := int64(-1)
+	promoted, followed := int64(-1), progress{prompt: message}
 	for {
 		page, err := tail.Next(ctx, waitPage)
 		if err != nil {
@@ -65,22 +65,21 @@ func (b promptService) Wait(ctx context.Context, id, message string) (protocol.P
 		for _, event := range page.Events {
 			payload, err := session.Decode(event)
 			if err != nil {
-				return protocol.PromptResult{}, err
+				return protocol.PromptResult{}, wireError(err)
 			}
-			switch e := payload.(type) {
-			case session.PromptPromoted:
-				if e.Message == message {
-					promoted = event.Seq
+			ended, cancelled := followed.see(payload)
+			if cancelled {
+				return protocol.PromptResult{}, protocol.Errorf(protocol.Conflict, "the prompt %s was cancelled before the session took it", message)
+			}
+			if followed.promoted && promoted < 0 {
+				promoted = event.Seq
+			}
+			if ended != nil {
+				result, err := b.result(ctx, id, promoted, event.Seq, *ended)
+				if len(input.Prompt.Format) > 0 {
+					result.Structured = protocol.Raw(followed.structured)
 				}
-			case session.PromptCancelled:
-				if e.Message == message {
-					return protocol.PromptResult{}, protocol.Errorf(protocol.Conflict, "the prompt %s was cancelled before the session took it", message)
-				}
-			case session.ActivityEnded:
-				blocked := e.Error != nil && e.Error.Code == session.FailureContextBlocked
-				if promoted >= 0 || blocked {
-					return b.result(ctx, id, promoted, event.Seq, e)
-				}
+				return result, err
 			}
 		}
 	}

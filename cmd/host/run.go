@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -19,9 +20,9 @@ import (
 
 // runFlags are the flags of plinth run.
 type runFlags struct {
-	session, id, directory, model, agent, onAsk string
-	allow, files                                []string
-	json                                        bool
+	session, id, directory, model, variant, agent, onAsk, format string
+	allow, files                                                 []string
+	queue, json                                                  bool
 }
 
 func (c *cli) runCommand() *cobra.Command {
@@ -35,7 +36,8 @@ host it starts one for the time of the command, on the same data.`,
 		Example: `  plinth run "Read go.mod and say which module this is."
   plinth run --model local/llama --allow read "Summarise README.md"
   plinth run --session ses_… "And now the tests"
-  plinth run --file screenshot.png "What is wrong with this page?"`,
+  plinth run --file screenshot.png "What is wrong with this page?"
+  plinth run --format answer.schema.json "Which modules are here?"`,
 		Args: usage(cobra.ExactArgs(1)),
 		RunE: func(command *cobra.Command, args []string) error { return c.run(command.Context(), flags, args[0]) },
 	}
@@ -44,7 +46,10 @@ host it starts one for the time of the command, on the same data.`,
 	set.StringVar(&flags.id, "id", "", "the prompt's id, msg_…; sent again with it to the same session, the prompt is admitted once")
 	set.StringVarP(&flags.directory, "dir", "C", "", "the new session's working directory (default: this one)")
 	set.StringVarP(&flags.model, "model", "m", "", "provider/model (default: the configured one)")
-	set.StringVar(&flags.agent, "agent", "", "agent of the new session (default: the configured one)")
+	set.StringVar(&flags.variant, "variant", "", "variant of the model, as its settings have names")
+	set.StringVar(&flags.agent, "agent", "", "agent to work as; with --session from this prompt on (default: the configured one)")
+	set.StringVar(&flags.format, "format", "", "a JSON Schema in this file that the answer must fit; it is printed as JSON, and the model's text goes to standard error")
+	set.BoolVar(&flags.queue, "queue", false, "wait for what the session works on, instead of joining it at its next turn")
 	set.StringVar(&flags.onAsk, "on-ask", "", "what to do when a permission or a question is asked: ask, deny or fail (default: ask at a terminal, else deny)")
 	set.StringArrayVar(&flags.allow, "allow", nil, "allow ACTION or ACTION:RESOURCE in this run; may be repeated")
 	set.StringArrayVar(&flags.files, "file", nil, "attach this file: an image, a PDF or a text, at most 20 MiB; may be repeated")
@@ -64,18 +69,9 @@ func (c *cli) run(ctx context.Context, flags runFlags, text string) error {
 	if flags.id != "" && flags.session == "" {
 		return &exitError{exitUsage, errors.New("--id needs --session: a prompt is repeated in its session")}
 	}
-	prompt := protocol.Prompt{ID: flags.id, PromptBody: protocol.PromptBody{Text: text}}
-	create := protocol.CreateSession{Agent: flags.agent}
-	if create.Location.Directory, err = c.absolute(flags.directory); err != nil {
+	create, prompt, err := c.request(flags, text)
+	if err != nil {
 		return &exitError{exitUsage, err}
-	}
-	if flags.model != "" {
-		model, err := session.ParseModel(flags.model)
-		if err != nil {
-			return &exitError{exitUsage, fmt.Errorf("--model: %s", reason(err))}
-		}
-		create.Model = wireModel(model)
-		prompt.Model = create.Model
 	}
 	attachments, err := readAttachments(flags.files)
 	if err != nil {
@@ -102,7 +98,7 @@ func (c *cli) run(ctx context.Context, flags runFlags, text string) error {
 			return err
 		}
 		id = created.ID
-		prompt.Model = nil
+		prompt.Model, prompt.Agent = nil, ""
 	}
 	receipt, err := host.Prompt(ctx, id, prompt)
 	if err != nil {
@@ -110,8 +106,51 @@ func (c *cli) run(ctx context.Context, flags runFlags, text string) error {
 	}
 	r := &run{
 		client: host, receipt: receipt, json: flags.json, cli: c, transcript: newTranscript(c.out, c.errors), asks: asked,
+		progress: progress{prompt: receipt.ID}, structured: len(prompt.Format) > 0 && !flags.json,
+	}
+	if r.structured {
+		r.transcript.out = c.errors
 	}
 	return r.follow(ctx)
+}
+
+// request makes of the flags the session to create, and the prompt as an existing
+// session gets it.
+func (c *cli) request(flags runFlags, text string) (create protocol.CreateSession, prompt protocol.Prompt, err error) {
+	prompt = protocol.Prompt{ID: flags.id, PromptBody: protocol.PromptBody{Text: text, Agent: flags.agent, Variant: flags.variant}}
+	if flags.queue {
+		prompt.Delivery = protocol.Queue
+	}
+	if create.Location.Directory, err = c.absolute(flags.directory); err != nil {
+		return create, prompt, err
+	}
+	if flags.model != "" {
+		model, err := session.ParseModel(flags.model)
+		if err != nil {
+			return create, prompt, fmt.Errorf("--model: %s", reason(err))
+		}
+		prompt.Model = wireModel(model)
+	}
+	if flags.format != "" {
+		if prompt.Format, err = readFormat(flags.format); err != nil {
+			return create, prompt, err
+		}
+	}
+	create.Agent, create.Model = prompt.Agent, prompt.Model
+	return create, prompt, nil
+}
+
+// readFormat reads the schema that an answer must fit. What is wrong with it beyond
+// being no JSON, the host says.
+func readFormat(name string) (protocol.Raw, error) {
+	content, err := os.ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("--format: %w", err)
+	}
+	if !json.Valid(content) {
+		return nil, fmt.Errorf("--format: %s is no JSON; it must be a JSON Schema of an object", name)
+	}
+	return content, nil
 }
 
 // absolute answers the working directory that a flag names.
@@ -136,7 +175,8 @@ type run struct {
 	cli        *cli
 	transcript *transcript
 	asks       asks
-	promoted   bool
+	progress   progress
+	structured bool      // the structured answer is printed, not the text
 	lost       time.Time // when the host went away; zero while it is there
 }
 
@@ -156,7 +196,7 @@ func (r *run) follow(ctx context.Context) error {
 		}
 		r.lost = time.Time{}
 		switch {
-		case update.Part != nil && r.promoted:
+		case update.Part != nil && r.progress.promoted:
 			r.transcript.part(update.Part)
 		case update.Event != nil:
 			ended, err := r.event(followCtx, update.Event)
@@ -194,25 +234,22 @@ func (r *run) event(ctx context.Context, event *protocol.Event) (*session.Activi
 		}
 		fmt.Fprintln(r.cli.out, line)
 	}
+	ended, cancelled := r.progress.see(payload)
+	switch {
+	case cancelled:
+		return nil, &exitError{exitInterrupted, errors.New("the prompt was cancelled before the session took it")}
+	case ended != nil:
+		return ended, nil
+	}
 	switch e := payload.(type) {
-	case session.PromptPromoted:
-		r.promoted = r.promoted || e.Message == r.receipt.ID
-	case session.PromptCancelled:
-		if e.Message == r.receipt.ID {
-			return nil, &exitError{exitInterrupted, errors.New("the prompt was cancelled before the session took it")}
-		}
 	case session.PermissionAsked:
 		return nil, r.asks.permission(ctx, wirePermission(session.Permission{PermissionAsked: e, Session: event.Session}, event.Cursor))
 	case session.QuestionAsked:
 		return nil, r.asks.question(ctx, wireQuestion(session.QuestionRequest{QuestionAsked: e, Session: event.Session}, event.Cursor))
 	case session.ChildAsked:
 		return nil, r.asks.open(ctx, event.Session, e.Request)
-	case session.ActivityEnded:
-		if r.promoted || (e.Error != nil && e.Error.Code == session.FailureContextBlocked) {
-			return &e, nil
-		}
 	}
-	if r.promoted && !r.json {
+	if r.progress.promoted && !r.json {
 		r.transcript.event(payload)
 	}
 	return nil, nil
@@ -225,6 +262,9 @@ func (r *run) end(ended *session.ActivityEnded) error {
 	}
 	if !r.json {
 		r.transcript.endLine()
+	}
+	if r.structured && r.progress.structured != nil {
+		fmt.Fprintln(r.cli.out, string(r.progress.structured))
 	}
 	switch {
 	case r.asks.dismissed && ended.Outcome != session.Completed:

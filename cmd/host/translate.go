@@ -2,57 +2,13 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
-	"strings"
 	"time"
 
 	"github.com/plinthhost/plinth/client/protocol"
-	"github.com/plinthhost/plinth/host/fsys"
 	"github.com/plinthhost/plinth/session"
 	"github.com/plinthhost/plinth/session/view"
 	"github.com/plinthhost/plinth/store"
 )
-
-// wireError puts the kernel's errors into the closed list of codes. What it does
-// not know stays as it is: the server logs it and tells nobody.
-func wireError(err error) error {
-	var wire *protocol.Error
-	var conflict *session.ConflictError
-	var file *fsys.Error
-	var code protocol.Code
-	switch {
-	case err == nil:
-		return nil
-	case errors.As(err, &wire):
-		return wire
-	case errors.As(err, &conflict):
-		return protocol.Errorf(protocol.Conflict, "%s", conflict.Error())
-	case errors.As(err, &file):
-		return protocol.Errorf(protocol.BadRequest, "location.directory %s", file.Error())
-	case errors.Is(err, session.ErrInvalid):
-		code = protocol.BadRequest
-	case errors.Is(err, session.ErrNotFound), errors.Is(err, store.ErrNotFound):
-		code = protocol.NotFound
-	case errors.Is(err, session.ErrResolved):
-		code = protocol.AlreadyResolved
-	case errors.Is(err, session.ErrBusy), errors.Is(err, store.ErrFull):
-		code = protocol.Busy
-	case errors.Is(err, store.ErrDeleted), errors.Is(err, store.ErrPruned):
-		code = protocol.Gone
-	case errors.Is(err, store.ErrTooLarge):
-		code = protocol.TooLarge
-	case errors.Is(err, session.ErrShutdown), errors.Is(err, store.ErrFailed), errors.Is(err, store.ErrClosed):
-		code = protocol.Unavailable
-	default:
-		return err
-	}
-	return protocol.Errorf(code, "%s", reason(err))
-}
-
-// reason is the error's text without what its code says already.
-func reason(err error) string {
-	return strings.ReplaceAll(err.Error(), session.ErrInvalid.Error()+": ", "")
-}
 
 func instant(milliseconds int64) time.Time { return time.UnixMilli(milliseconds).UTC() }
 

@@ -157,7 +157,12 @@ func (d *drain) abandon(ctx context.Context, a *activity, err error) error {
 		return recorded.err
 	}
 	if !a.started {
-		return err
+		if !undecodable(err) {
+			return err
+		}
+		if err := d.append(ctx, session.ActivityStarted{Activity: a.id, Opener: a.opener}); err != nil {
+			return err
+		}
 	}
 	if errors.Is(context.Cause(ctx), session.ErrShutdown) || errors.Is(err, session.ErrShutdown) {
 		return d.suspend(ctx, a, session.SuspendedByShutdown)

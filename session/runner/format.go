@@ -10,7 +10,7 @@ import (
 )
 
 // formatTool is the tool by which a model gives a structured answer.
-const formatTool = "structured_output"
+const formatTool = session.FormatTool
 
 const formatSystem = "The answer must be structured: when you have it, call the tool " + formatTool + " once, with the whole answer as its input. " +
 	"Text beside it is not read."

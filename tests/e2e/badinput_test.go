@@ -177,6 +177,11 @@ func badInputs() []badInput {
 			http: prompting("", `{"text":"x"}`, with("Origin", "https://evil.example")), ws: upgrading(with("Origin", "https://evil.example")),
 		},
 		{
+			name: "unknown provider", code: protocol.BadRequest, exit: 2, says: []string{`prompt.model: there is no provider "nobody"`, "add a table [providers.nobody]"},
+			http: prompting("", `{"text":"x","model":{"provider":"nobody","model":"x"}}`, nil), ws: requesting("", `,"text":"x","model":{"provider":"nobody","model":"x"}`),
+			terminal: typing("run", "--session", "SESSION", "--model", "nobody/x", "x"),
+		},
+		{
 			name: "no such directory", code: protocol.BadRequest, exit: 2, says: []string{"/nowhere"},
 			http: func(d *doors, _ string) refusal {
 				return d.httpRefusal(call{path: "/v1/sessions", body: `{"location":{"directory":"/nowhere"}}`})

@@ -54,7 +54,7 @@ func TestCommandLines(t *testing.T) {
 		{"token revoke tok_none", 1, "", `not_found: there is no token "tok_none"`},
 		{"token create --scope root x", 2, "", `scope "root" is not one of`},
 		{"sessions", 0, "", "no sessions"},
-		{"run --model offline/other x", 3, "", "(invalid_request, session ses_"},
+		{"run --model offline/other x", 2, "", `bad_request: model: the provider "offline" has no model "other" to choose; there are rules`},
 		{"run --on-ask deny read_.env", 4, "was refused", "denied; allow it with --allow read"},
 		{"run --on-ask fail read_.env", 4, "", "refused, because of --on-ask fail"},
 		{"run --allow read read_.env", 0, "KEY=1", "allowed by --allow"},

@@ -25,7 +25,6 @@ func TestProvidersThatFail(t *testing.T) {
 		{"server error", "local/test", "status 500", "internal", 500, []string{"500"}},
 		{"cut stream", "local/test", "cut", "transport", 0, nil},
 		{"refused connection", "refusing/x", "x", "transport", 0, []string{"refused"}},
-		{"unknown provider", "nobody/x", "x", "model_unavailable", 0, []string{`"nobody"`, "[providers.nobody]"}},
 		{"plugin without its exports", "hollow/x", "x", "model_unavailable", 0, []string{"the provider hollow needs the plugin acme/hollow", "was refused", "provider_encode"}},
 		{"plugin that is not there", "lacking/x", "x", "model_unavailable", 0, []string{"the provider lacking needs the plugin acme/lacking", "plugins.folders"}},
 	} {
