@@ -94,7 +94,7 @@ func TestProviderFailuresAreTypedAndLeaveTheSessionUsable(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer server.Close()
-			w.configure(server)
+			w.configure(server, "[runner]\nretry_attempts = 0\n")
 			_, notes, code := w.plinth("run", "Hi")
 			if code != 3 || !strings.Contains(notes, "("+c.class+",") {
 				t.Errorf("exit %d, want 3 and %s:\n%s", code, c.class, notes)
@@ -111,7 +111,7 @@ func TestProviderFailuresAreTypedAndLeaveTheSessionUsable(t *testing.T) {
 
 func TestRefusedConnection(t *testing.T) {
 	w := newWorld(t)
-	w.write("config/plinth/config.toml", "model = \"local/x\"\n[providers.local]\nplugin = \"core/openai\"\nbase_url = \"http://127.0.0.1:1/v1\"\n")
+	w.write("config/plinth/config.toml", "model = \"local/x\"\n[providers.local]\nplugin = \"core/openai\"\nbase_url = \"http://127.0.0.1:1/v1\"\n[runner]\nretry_attempts = 0\n")
 	_, notes, code := w.plinth("run", "Hi")
 	if code != 3 || !strings.Contains(notes, "(transport,") || !strings.Contains(notes, "refused") {
 		t.Errorf("exit %d\n%s", code, notes)
