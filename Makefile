@@ -107,6 +107,7 @@ guests-verify: prerequisites ## rebuild them elsewhere and compare
 verify-long: verify lint race guests-verify ## verify, lint, race and the long share of random, crash and fuzz tests
 	packages=$$(scripts/matching '"pgregory.net/rapid"') && $(GO) test $$packages -count=1 -rapid.checks=5000
 	$(MAKE) crash CRASH_COUNT=20
+	$(GO) test -count=1 -run TestRecoveryPolicies ./tests/e2e -sessions=100
 	$(MAKE) fuzz FUZZTIME=2m
 
 clean: ## remove what was built

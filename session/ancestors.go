@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/plinthhost/plinth/store"
@@ -11,11 +12,38 @@ import (
 // A person who follows a session is told of what the sessions under it ask. Telling
 // comes after the request, and a failure of it loses no request: it is logged.
 
-// Closed tells the ancestors of a session that requests of it are closed. Who closes
-// a request with an append of its own calls it afterwards; everything else that
-// closes one does so by itself.
-func (p *Permissions) Closed(ctx context.Context, session string, requests ...string) {
+// Told tells the ancestors of a session of requests in it that were asked or closed by
+// an append of somebody else, who calls it afterwards; Permissions tells of its own by
+// itself.
+func (p *Permissions) Told(ctx context.Context, session string, requests ...string) {
 	p.tell(context.WithoutCancel(ctx), session, requests...)
+}
+
+// Start tells what a host that died did not come to tell: of requests that are open and
+// of those that were closed. Call it after what died is settled.
+func (p *Permissions) Start(ctx context.Context) error {
+	requests := map[string][]string{} // by session
+	err := p.log.View(ctx, func(tx store.Tx) error {
+		rows, err := tx.Query(ctx, `SELECT child_id, request FROM child_request
+			UNION SELECT session_id, permission.id FROM permission JOIN session ON session.id = permission.session_id WHERE reply = '' AND parent_id <> ''
+			UNION SELECT session_id, question.id FROM question JOIN session ON session.id = question.session_id WHERE state = 'open' AND parent_id <> ''`)
+		_, err = collect(rows, err, func(row store.Row) (request string, err error) {
+			var session string
+			if err := row.Scan(&session, &request); err != nil {
+				return "", err
+			}
+			requests[session] = append(requests[session], request)
+			return request, nil
+		})
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("start permissions: %w", err)
+	}
+	for session, all := range requests {
+		p.tell(ctx, session, all...)
+	}
+	return nil
 }
 
 // tell brings every ancestor up to date on requests of a session: it is told of those

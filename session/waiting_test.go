@@ -212,8 +212,8 @@ func TestAncestors(t *testing.T) {
 		if open := d.asked(ids[0], 0); len(open) != 0 {
 			t.Errorf("open %+v", open)
 		}
-		d.Closed(t.Context(), ids[2], "per_1")
-		d.Closed(t.Context(), ids[2], "per_1")
+		d.Told(t.Context(), ids[2], "per_1")
+		d.Told(t.Context(), ids[2], "per_1")
 		if asked, answered := told(d, ids[0]); asked != 1 || answered != 1 {
 			t.Errorf("%d asked, %d answered", asked, answered)
 		}

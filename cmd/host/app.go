@@ -204,6 +204,9 @@ func (a *app) recover(ctx context.Context, work *runner.Runner) error {
 			woken = append(woken, id)
 		}
 	}
+	if err := a.permissions.Start(ctx); err != nil {
+		return fmt.Errorf("recover: %w", err)
+	}
 	if a.wakes {
 		if err := a.tasks.Start(ctx); err != nil {
 			return fmt.Errorf("go on with tasks: %w", err)

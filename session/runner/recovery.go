@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -11,7 +12,8 @@ import (
 )
 
 // Recover settles what a process that died left open in a session, and reports
-// whether the session goes on by itself. Tools that may have run fail as interrupted
+// whether the session goes on by itself: nothing in it waits for a person, or the person
+// has answered that process already. Tools that may have run fail as interrupted
 // and are never run again.
 func (r *Runner) Recover(ctx context.Context, id string) (again bool, err error) {
 	d, err := r.begin(ctx, id)
@@ -26,11 +28,17 @@ func (r *Runner) Recover(ctx context.Context, id string) (again bool, err error)
 		if err := d.settle(ctx, s); err != nil {
 			return false, err
 		}
-		if s, err = d.state(ctx); err != nil || s.activity == nil {
-			return false, err
+	}
+	if d.Tasks != nil { // of calls that were settled just now, or by the process that died
+		if err := d.Tasks.Abandon(ctx, id); err != nil {
+			return false, fmt.Errorf("abandon the tasks of %s: %w", id, err)
 		}
 	}
-	return s.activity.Reason == session.SuspendedByShutdown || s.activity.Reason == session.SuspendedByCrash, nil
+	if s, err = d.state(ctx); err != nil || s.activity == nil {
+		return false, err
+	}
+	left, err := d.remains(ctx, *s.activity)
+	return err == nil && !s.held(left), err
 }
 
 // remains is what an activity left behind.
@@ -198,15 +206,20 @@ const actionRecovery = "recovery"
 
 // end closes an activity that does not go on, with everything in it.
 func (d *drain) end(r remains, code, message string) []session.Payload {
-	failure := session.Failure{Code: code, Message: message}
+	return append(r.cut(code, message), session.ActivityEnded{Activity: r.activity.ID, Outcome: session.Interrupted,
+		Error: &session.Failure{Code: code, Message: message}})
+}
+
+// cut closes the open answer of an activity and all that waits for a person.
+func (r remains) cut(code, message string) []session.Payload {
 	payloads := r.close("")
 	if r.open != nil {
 		for _, part := range r.unsettled {
 			payloads = append(payloads, r.fail(part.ID)...)
 		}
-		payloads = append(payloads, session.StepFailed{Message: r.open.ID, Error: failure})
+		payloads = append(payloads, session.StepFailed{Message: r.open.ID, Error: session.Failure{Code: code, Message: message}})
 	}
-	return append(payloads, session.ActivityEnded{Activity: r.activity.ID, Outcome: session.Interrupted, Error: &failure})
+	return payloads
 }
 
 // idempotent reports whether the tool of a call says that it may run again, and is
@@ -267,29 +280,48 @@ func (d *drain) proceed(ctx context.Context, s state) error {
 	return d.activity(ctx, a)
 }
 
+// held reports whether the activity that is suspended waits for an answer. An interrupt
+// ends it without, and one in doubt is decided by a resume or a new prompt too.
+func (s state) held(r remains) bool {
+	if s.session.Interrupt > s.activity.Started {
+		return false
+	}
+	if slices.ContainsFunc(r.unsettled, func(part session.MessagePart) bool { return r.asking(part.ID) }) {
+		return true
+	}
+	doubt, asked := r.doubt()
+	return s.activity.Reason == session.SuspendedByDoubt && asked && doubt.Reply == "" &&
+		s.session.Resume <= doubt.Seq && !s.newer(doubt.Seq)
+}
+
 // decided reports whether the activity may go on: nothing in it waits for an answer,
 // and a doubtful one was allowed to. A resume allows it too; a new prompt ends it.
 func (d *drain) decided(ctx context.Context, s state, r remains) (goes bool, err error) {
-	for _, part := range r.unsettled {
-		if r.asking(part.ID) {
-			return false, nil
-		}
+	if s.held(r) {
+		return false, nil
 	}
 	if s.activity.Reason != session.SuspendedByDoubt {
 		return true, nil
 	}
-	i := slices.IndexFunc(r.requests, func(p session.Permission) bool {
-		return p.Ask.Action == actionRecovery && slices.Contains(p.Ask.Resources, s.activity.ID)
-	})
+	doubt, asked := r.doubt()
 	switch {
-	case i < 0 || s.session.Resume > r.requests[i].Seq && r.requests[i].Reply == "":
+	case !asked || s.session.Resume > doubt.Seq && doubt.Reply == "":
 		return true, d.append(ctx, r.close("")...)
-	case r.requests[i].Reply == session.ReplyOnce || r.requests[i].Reply == session.ReplyAlways:
+	case doubt.Reply == session.ReplyOnce || doubt.Reply == session.ReplyAlways:
 		return true, nil
-	case r.requests[i].Reply == "" && !s.newer(r.requests[i].Seq):
-		return false, nil // it waits for the answer
 	}
 	return false, d.append(ctx, d.end(r, session.FailureInterrupted, "The host stopped while it worked on this, and it was not to go on")...)
+}
+
+// doubt is the newest request to go on with the activity: every crash that leaves one
+// in doubt asks anew.
+func (r remains) doubt() (request session.Permission, asked bool) {
+	for _, request := range slices.Backward(r.requests) {
+		if request.Ask.Action == actionRecovery && slices.Contains(request.Ask.Resources, r.activity.ID) {
+			return request, true
+		}
+	}
+	return session.Permission{}, false
 }
 
 // newer reports whether a prompt asks for execution since a sequence.
@@ -302,6 +334,11 @@ func (s state) newer(seq int64) bool {
 func (d *drain) rerun(ctx context.Context, a *activity, r remains) (again bool, err error) {
 	w, err := d.window(ctx)
 	if err != nil {
+		if failure, _ := failureOf(ctx, err); failure.Code != session.FailureShutdown { // the next host finds the calls
+			if failed := d.append(ctx, r.cut(failure.Code, failure.Message)...); failed != nil {
+				return false, errors.Join(err, failed)
+			}
+		}
 		return false, d.abandon(ctx, a, err)
 	}
 	t := &turn{drain: d, activity: a, pin: d.Registries.Pin(w.session.Location.Directory)}

@@ -323,3 +323,42 @@ func resume(w *World, id string) {
 		w.T.Fatal(err)
 	}
 }
+
+// A crash that leaves a doubt asks anew, and what was said of an earlier one decides
+// nothing. An answer that came just before a crash is not lost with the process.
+func TestEveryDoubtIsDecidedAnew(t *testing.T) {
+	turn := session.TurnStarted{}.EventType()
+	dead := New(t, Options{})
+	dead.Provider.Script(Say("Half"))
+	id := dead.Create()
+	dead.Prompt(id, "Hi", session.Steer)
+	dead.Settled(id, 1)
+	recovered := func(dir string, again bool) *World {
+		w := New(t, Options{Dir: dir})
+		w.Provider.Script(Say("Whole"))
+		if goes, err := w.Runner.Recover(t.Context(), id); err != nil || goes != again {
+			t.Fatalf("goes on by itself: %v, %v", goes, err)
+		}
+		return w
+	}
+	doubt := func(w *World) string {
+		open, err := w.Permissions.List(t.Context(), id)
+		if err != nil || len(open) != 1 {
+			t.Fatalf("open requests %v, %v", open, err)
+		}
+		return open[0].Request
+	}
+
+	first := recovered(crashed(t, dead, id, turn, 1), false)
+	reply(first, doubt(first), session.ReplyOnce)
+	answered := recovered(crashed(t, first, id, session.PermissionReplied{}.EventType(), 1), true)
+	answered.Coordinator.Wake(id, 0)
+	second := recovered(crashed(t, answered, id, turn, 2), false)
+	reply(second, doubt(second), session.ReplyReject)
+	if ended := outcome(t, second, id, 1); ended.Outcome != session.Interrupted {
+		t.Errorf("ended %+v", ended)
+	}
+	if turns := second.Await(id, turn, 2); len(second.Provider.Requests()) != 0 {
+		t.Errorf("it went on, although a person declined: %s", Text(turns))
+	}
+}

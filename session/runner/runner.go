@@ -202,7 +202,7 @@ func (d *drain) append(ctx context.Context, payloads ...session.Payload) error {
 		return fmt.Errorf("append to %s: %w", d.session, err)
 	}
 	if requests := requestsOf(payloads); len(requests) > 0 {
-		d.Permissions.Closed(context.WithoutCancel(ctx), d.session, requests...)
+		d.Permissions.Told(context.WithoutCancel(ctx), d.session, requests...)
 	}
 	return nil
 }

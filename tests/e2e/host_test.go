@@ -18,6 +18,7 @@ import (
 
 	"github.com/plinthhost/plinth/client"
 	"github.com/plinthhost/plinth/client/protocol"
+	"github.com/plinthhost/plinth/session"
 	"github.com/plinthhost/plinth/tests/chat"
 )
 
@@ -111,6 +112,11 @@ func (w *world) write(name, text string) {
 // configure points the default model at a Chat Completions server.
 func (w *world) configure(server *chat.Server, more ...string) {
 	w.write("config/plinth/config.toml", configuration(server)+strings.Join(more, ""))
+}
+
+// recovering makes what a crash has left in doubt be dealt with like this.
+func (w *world) recovering(server *chat.Server, policy session.RecoveryPolicy) {
+	w.write("config/plinth/config.toml", configuration(server)+fmt.Sprintf("[runner]\nrecovery = %q\nshutdown_grace_ms = 300\nretry_attempts = 0\n", policy))
 }
 
 func configuration(server *chat.Server) string {

@@ -40,7 +40,7 @@ func killedAndContinued(t *testing.T, random *rand.Rand) {
 		t.Fatal(err)
 	}
 	defer server.Close()
-	w.configure(server, "[runner]\nrecovery = \"off\"\n") // nobody is there to be asked
+	w.recovering(server, session.RecoverResume)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 

@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/plinthhost/plinth/client"
 	"github.com/plinthhost/plinth/client/protocol"
 	"github.com/plinthhost/plinth/session"
@@ -73,27 +75,27 @@ func (h *host) shown(w *world, id string) {
 }
 
 // TestSignalWhileATurnRuns: a host that is told to stop in the middle of an answer
-// stops in good order, keeps what has arrived, and the session goes on with the next
-// host: what waited runs by itself, what was cut off on request.
+// stops in good order, keeps what has arrived, and the session goes on by itself with
+// the next host, also where a crash would end them: what was cut off, then what
+// waited.
 func TestSignalWhileATurnRuns(t *testing.T) {
 	t.Parallel()
 	for _, signal := range []os.Signal{syscall.SIGTERM, syscall.SIGINT} {
 		t.Run(signal.String(), func(t *testing.T) {
 			w := newWorld(t)
 			model := w.held()
+			w.recovering(model.Server, session.RecoverOff)
 			h := w.serve()
 			id := h.session(w)
-			prompt := func(text string, delivery protocol.Delivery) protocol.Receipt {
-				t.Helper()
-				receipt, err := h.client.Prompt(t.Context(), id, protocol.Prompt{Delivery: delivery, PromptBody: protocol.PromptBody{Text: text}})
+			var waiting protocol.Receipt
+			for _, text := range []string{"slow", "after it"} {
+				var err error
+				waiting, err = h.client.Prompt(t.Context(), id, protocol.Prompt{Delivery: protocol.Queue, PromptBody: protocol.PromptBody{Text: text}})
 				if err != nil {
 					t.Fatal(err)
 				}
-				return receipt
 			}
-			prompt("slow", protocol.Steer)
 			h.shown(w, id)
-			waiting := prompt("after it", protocol.Queue)
 			if _, code := h.stop(signal); code != 0 {
 				t.Errorf("exit %d\n%s", code, h.notes)
 			}
@@ -101,24 +103,48 @@ func TestSignalWhileATurnRuns(t *testing.T) {
 				t.Error("the socket is left behind")
 			}
 
-			h = w.serve()
-			again, err := h.client.PromptAndWait(t.Context(), id, protocol.Prompt{ID: waiting.ID, Delivery: protocol.Queue, PromptBody: protocol.PromptBody{Text: "after it"}})
-			if err != nil || again.AdmittedSeq != waiting.AdmittedSeq || again.Result.Outcome != protocol.OutcomeCompleted {
-				t.Fatalf("what waited: %+v, %v", again, err)
-			}
-			all := h.ended(w, id)
-			if len(all) != 2 || all[0].Outcome != session.Interrupted || all[0].Error.Code != session.FailureShutdown || all[1].Outcome != session.Completed {
-				t.Errorf("activities ended with %+v", all)
-			}
-			messages, err := h.client.Messages(t.Context(), id, protocol.ListMessages{})
-			if err != nil || !strings.HasPrefix(messages.Messages[1].Parts[0].Text, "so") {
-				t.Errorf("what had arrived: %+v, %v", messages, err)
-			}
 			model.free.Store(true)
-			if _, err := h.client.Resume(t.Context(), id); err != nil {
-				t.Error(err)
-			}
+			h = w.serve()
+			h.wentOn(w, id, waiting)
 		})
+	}
+}
+
+// wentOn holds a session whose first answer was cut off by a planned stop to having
+// ended both prompts, without anybody who asked for it.
+func (h *host) wentOn(w *world, id string, waiting protocol.Receipt) {
+	w.t.Helper()
+	all := []string{session.ActivitySuspended{}.EventType(), session.ActivityRecovered{}.EventType(), session.ActivityEnded{}.EventType(),
+		session.ResumeRequested{}.EventType(), session.PromptPromoted{}.EventType()}
+	var seen []string
+	for update, err := range h.client.Follow(w.t.Context(), id, client.FollowOptions{Types: all}) {
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if update.Event == nil {
+			continue
+		}
+		seen = append(seen, strings.TrimPrefix(update.Event.Type, "session."))
+		if len(seen) == 6 {
+			break
+		}
+	}
+	want := []string{"prompt.promoted", "activity.suspended", "activity.recovered", "activity.ended", "prompt.promoted", "activity.ended"}
+	if diff := cmp.Diff(want, seen); diff != "" {
+		w.t.Error(diff)
+	}
+	for _, ended := range h.ended(w, id) {
+		if ended.Outcome != session.Completed {
+			w.t.Errorf("ended %+v", ended)
+		}
+	}
+	again, err := h.client.Prompt(w.t.Context(), id, protocol.Prompt{ID: waiting.ID, Delivery: protocol.Queue, PromptBody: protocol.PromptBody{Text: "after it"}})
+	if err != nil || again.AdmittedSeq != waiting.AdmittedSeq || again.PromotedSeq == nil {
+		w.t.Errorf("what waited: %+v, %v", again, err)
+	}
+	messages, err := h.client.Messages(w.t.Context(), id, protocol.ListMessages{})
+	if err != nil || !strings.HasPrefix(messages.Messages[1].Parts[0].Text, "so") {
+		w.t.Errorf("what had arrived: %+v, %v", messages, err)
 	}
 }
 
@@ -198,6 +224,7 @@ func TestHostThatGoesAwayUnderARun(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	model := w.held()
+	w.recovering(model.Server, session.RecoverOff)
 	h := w.serve()
 	p := w.spawn("run", "slow")
 	<-model.began
