@@ -35,7 +35,11 @@ func (r *Runner) Recover(ctx context.Context, id string) (again bool, err error)
 			return false, fmt.Errorf("abandon the tasks of %s: %w", id, err)
 		}
 	}
-	return s.activity.Reason == session.SuspendedByShutdown || s.activity.Reason == session.SuspendedByCrash, nil
+	if s.activity.Reason == session.SuspendedByShutdown || s.activity.Reason == session.SuspendedByCrash {
+		return true, nil
+	}
+	left, err := d.remains(ctx, *s.activity)
+	return err == nil && !left.asked(), err
 }
 
 // remains is what an activity left behind.
@@ -117,6 +121,13 @@ func (r remains) asking(call string) bool {
 		}
 	}
 	return false
+}
+
+// asked reports whether anything in the activity waits for an answer. Where nothing
+// does, the process that was to go on with it died after the last answer.
+func (r remains) asked() bool {
+	return slices.ContainsFunc(r.requests, func(p session.Permission) bool { return p.Reply == "" }) ||
+		slices.ContainsFunc(r.questions, func(q session.QuestionRequest) bool { return q.State == session.QuestionStateOpen })
 }
 
 // close withdraws what was asked and is still open: of a call, or with "" of no call.
@@ -270,18 +281,27 @@ func (d *drain) decided(ctx context.Context, s state, r remains) (goes bool, err
 	if s.activity.Reason != session.SuspendedByDoubt {
 		return true, nil
 	}
-	i := slices.IndexFunc(r.requests, func(p session.Permission) bool {
-		return p.Ask.Action == actionRecovery && slices.Contains(p.Ask.Resources, s.activity.ID)
-	})
+	request := r.doubt()
 	switch {
-	case i < 0 || s.session.Resume > r.requests[i].Seq && r.requests[i].Reply == "":
+	case request == nil || s.session.Resume > request.Seq && request.Reply == "":
 		return true, d.append(ctx, r.close("")...)
-	case r.requests[i].Reply == session.ReplyOnce || r.requests[i].Reply == session.ReplyAlways:
+	case request.Reply == session.ReplyOnce || request.Reply == session.ReplyAlways:
 		return true, nil
-	case r.requests[i].Reply == "" && !s.newer(r.requests[i].Seq):
+	case request.Reply == "" && !s.newer(request.Seq):
 		return false, nil // it waits for the answer
 	}
 	return false, d.append(ctx, d.end(r, session.FailureInterrupted, "The host stopped while it worked on this, and it was not to go on")...)
+}
+
+// doubt is what a person was asked about the activity when it was suspended last; nil
+// when nothing was. What was answered after an earlier crash does not count for this one.
+func (r remains) doubt() *session.Permission {
+	for i := len(r.requests) - 1; i >= 0; i-- {
+		if ask := r.requests[i].Ask; ask.Action == actionRecovery && slices.Contains(ask.Resources, r.activity.ID) {
+			return &r.requests[i]
+		}
+	}
+	return nil
 }
 
 // newer reports whether a prompt asks for execution since a sequence.

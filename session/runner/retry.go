@@ -16,12 +16,16 @@ const (
 )
 
 // attempts runs the turn until it has an outcome. A provider that fails before any
-// output is tried again with the same request, a few times.
+// output is tried again with the same request, a few times. A session that moves
+// meanwhile goes on with another turn, made for where it is then.
 func (t *turn) attempts(ctx context.Context, a *activity) (*turnResult, error) {
 	for attempt := 1; ; attempt++ {
 		if attempt > 1 {
 			t.beginning.Attempt = attempt
-			if err := t.append(ctx, t.beginning); err != nil {
+			switch err := t.append(ctx, t.beginning); {
+			case errors.Is(err, session.ErrMoved):
+				return &turnResult{again: true}, nil
+			case err != nil:
 				return nil, err
 			}
 			t.answer = nil
