@@ -20,10 +20,11 @@ PACKAGES := ./... $(GUESTS)
 
 FUZZTIME    ?= 10s
 CRASH_COUNT ?= 3
+SEQUENCES   ?= 10000
 
 .DEFAULT_GOAL := help
 .PHONY: help prerequisites build install demo test race arch crash fuzz lint lint-fix fmt golden plugins plugins-verify guests guests-verify \
-	bench-store bench-turn bench-session bench-engine bench-boundary verify verify-long clean
+	bench-store bench-turn bench-session bench-engine bench-boundary model verify verify-long clean
 
 help: prerequisites ## this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,6 +56,9 @@ arch: prerequisites ## the rules on imports and package state
 crash: prerequisites ## kill and restart tests, CRASH_COUNT times
 	packages=$$(scripts/matching '^func Test[A-Za-z0-9_]*(Kill|Crash)') && \
 		$(GO) test -count=$(CRASH_COUNT) -run 'Kill|Crash' $$packages
+
+model: prerequisites ## SEQUENCES random sequences against the reference; the result goes into docs
+	PLINTH_MODEL=$(SEQUENCES) PLINTH_MODEL_PAGE='$(CURDIR)/docs/explanation/model-test.md' $(GO) test -count=1 -timeout 4h ./tests/model
 
 fuzz: prerequisites ## every fuzz target for FUZZTIME
 	scripts/fuzz $(FUZZTIME)
@@ -105,7 +109,8 @@ guests-verify: prerequisites ## rebuild them elsewhere and compare
 	tests/conformance/guests/build --verify
 
 verify-long: verify lint race guests-verify ## verify, lint, race and the long share of random, crash and fuzz tests
-	packages=$$(scripts/matching '"pgregory.net/rapid"') && $(GO) test $$packages -count=1 -rapid.checks=5000
+	packages=$$(scripts/matching '"pgregory.net/rapid"' | grep -vx './tests/model') && $(GO) test $$packages -count=1 -rapid.checks=5000
+	$(MAKE) model SEQUENCES=10000
 	$(MAKE) crash CRASH_COUNT=20
 	$(GO) test -count=1 -run TestRecoveryPolicies ./tests/e2e -sessions=100
 	$(MAKE) fuzz FUZZTIME=2m

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/plinthhost/plinth/store"
@@ -26,7 +27,31 @@ func (s *Sessions) Interrupt(ctx context.Context, origin Origin, session string)
 		return seq, err
 	}
 	s.execution.Wake(session, seq)
-	return seq, s.execution.Settle(ctx, session)
+	return seq, s.ended(ctx, session, seq)
+}
+
+// ended waits until no activity is there that began before seq, or nothing works on the
+// session any more. What is newer may go on for as long as it likes.
+func (s *Sessions) ended(ctx context.Context, session string, seq int64) error {
+	wake := s.log.Watch(session)
+	defer wake.Close()
+	ctx, cancel := context.WithCancel(ctx)
+	idle := make(chan error, 1)
+	var settling sync.WaitGroup
+	settling.Go(func() { idle <- s.execution.Settle(ctx, session) })
+	defer settling.Wait()
+	defer cancel()
+	for {
+		activity, err := s.Activity(ctx, session)
+		if err != nil || activity == nil || activity.Started > seq {
+			return err
+		}
+		select {
+		case <-wake.C():
+		case err := <-idle:
+			return err
+		}
+	}
 }
 
 // Resume asks durably for at least one provider turn and does not wait for it. It

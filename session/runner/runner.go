@@ -83,8 +83,14 @@ func New(services Services, config Config) *Runner {
 // Drain works on the session until nothing is eligible: first on what was left
 // unfinished, then on a resume or on prompts that ask for execution and are newer
 // than the last interrupt, then on what else is pending. A failed activity ends the
-// drain with its *session.Failure; what is pending stays so until the next wake.
-func (r *Runner) Drain(ctx context.Context, work *session.Work) error {
+// drain with its *session.Failure; what is pending stays so until the next wake. One
+// whose ctx ends answers the cause, whatever it was about to read.
+func (r *Runner) Drain(ctx context.Context, work *session.Work) (err error) {
+	defer func() {
+		if cause := context.Cause(ctx); cause != nil && errors.Is(err, context.Canceled) {
+			err = cause
+		}
+	}()
 	d, err := r.begin(ctx, work.Session)
 	if err != nil {
 		return err
@@ -95,7 +101,13 @@ func (r *Runner) Drain(ctx context.Context, work *session.Work) error {
 		return err
 	}
 	if s.activity != nil {
-		if err := d.proceed(ctx, s); err != nil {
+		err := d.proceed(ctx, s)
+		for errors.Is(err, session.ErrResolved) { // a person answered what was to be withdrawn
+			if s, err = d.state(ctx); err == nil && s.activity != nil {
+				err = d.proceed(ctx, s)
+			}
+		}
+		if err != nil {
 			return err
 		}
 		if s, err = d.state(ctx); err != nil || s.activity != nil {

@@ -1,0 +1,233 @@
+package model
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/plinthhost/plinth/session"
+	"github.com/plinthhost/plinth/store"
+)
+
+// Where sessions work.
+const (
+	home      = "/home"
+	elsewhere = "/elsewhere"
+)
+
+// world is everything that outlives a host: the model's memory, what tools did to the
+// outside, the person's drafts; and the reference that it is held to.
+type world struct {
+	t       *testing.T
+	course  course
+	host    *host
+	history *history
+	read    int64 // position up to which history has taken the log
+	base    int64 // where the sessions have been made: no crash goes back beyond it
+	drafts  []session.PromptRequest
+	weather atomic.Int64
+	closing []string // requests that the step must have closed
+
+	mu        sync.Mutex
+	broken    error // the first thing that must not happen
+	revisions map[string]int
+	effects   []effect
+	attempts  map[string]int
+	streaming map[string]bool
+	blocked   []*gate
+	open      bool // nothing blocks any more
+}
+
+// effect is something that a tool did outside of the store.
+type effect struct {
+	callKey
+	behaviour
+	position int64 // of the log, or more, when it happened
+}
+
+// gate is a model or a tool that waits to be released.
+type gate struct {
+	name string
+	open chan struct{}
+}
+
+func newWorld(t *testing.T, c course) *world {
+	w := &world{t: t, course: c, history: newHistory(), revisions: map[string]int{}, attempts: map[string]int{}, streaming: map[string]bool{}}
+	w.weather.Store(2)
+	return w
+}
+
+// wrong keeps the first thing that must not happen.
+func (w *world) wrong(format string, args ...any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.broken == nil {
+		w.broken = fmt.Errorf(format, args...)
+	}
+}
+
+// revision names the next revision of a plugin; the ones of a first start are the same
+// in every process.
+func (w *world) revision(plugin string) string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return fmt.Sprintf("r%d", w.revisions[plugin])
+}
+
+func (w *world) revise(plugin string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.revisions[plugin]++
+}
+
+// asked counts a request to the model and holds that it was recorded, once, and that
+// the session has no other. leave ends it.
+func (w *world) asked(h *host, request session.ModelRequest) (attempt int, leave func()) {
+	h.log.mu.Lock()
+	turn := h.log.turns[request.Session]
+	h.log.turns[request.Session] = nil
+	h.log.mu.Unlock()
+	if !h.dead.Load() {
+		if digest := digestOf(request); turn == nil || turn.Digest != digest {
+			w.wrong("the model of %s is asked what no turn has recorded: %+v", request.Session, turn)
+		}
+	}
+	turnName, number := turnOf(request)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.streaming[request.Session] && w.broken == nil {
+		w.broken = fmt.Errorf("the model of %s is asked while it answers", request.Session)
+	}
+	w.streaming[request.Session] = true
+	key := fmt.Sprint(request.Session, len(request.Messages), turnName, number)
+	w.attempts[key]++
+	return w.attempts[key], func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.streaming[request.Session] = false
+	}
+}
+
+// affected records that a tool did what it does.
+func (w *world) affected(h *host, call session.ToolCall, b behaviour) {
+	position := h.log.position()
+	if h.dead.Load() {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.effects = append(w.effects, effect{callKey{call.Message, call.ID}, b, position})
+}
+
+// block waits until it is released, or ctx ends.
+func (w *world) block(ctx context.Context, name string) error {
+	g := &gate{name, make(chan struct{})}
+	w.mu.Lock()
+	if w.open {
+		w.mu.Unlock()
+		return nil
+	}
+	w.blocked = append(w.blocked, g)
+	w.mu.Unlock()
+	defer func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.blocked = slices.DeleteFunc(w.blocked, func(other *gate) bool { return other == g })
+	}()
+	select {
+	case <-g.open:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// release lets the one that waits, if any, go on.
+func (w *world) release(item int) string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.blocked) == 0 {
+		return "nothing waits"
+	}
+	at := item % len(w.blocked)
+	g := w.blocked[at]
+	close(g.open)
+	w.blocked = slices.Delete(w.blocked, at, at+1)
+	return g.name
+}
+
+// unblock lets everything go on from here on.
+func (w *world) unblock() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.open = true
+	for _, g := range w.blocked {
+		close(g.open)
+	}
+	w.blocked = nil
+}
+
+// catchUp lets the reference take what the log has got.
+func (w *world) catchUp() error {
+	for {
+		page, err := w.host.log.Feed(w.t.Context(), w.read, 1000)
+		if err != nil {
+			return err
+		}
+		for _, event := range page.Events {
+			w.read = event.Position
+			if err := w.history.take(event); err != nil {
+				return err
+			}
+		}
+		if !page.More {
+			return nil
+		}
+	}
+}
+
+// feed answers all events up to a position.
+func feed(ctx context.Context, log store.Log, until int64) ([]store.Event, error) {
+	var all []store.Event
+	for after := int64(0); ; {
+		page, err := log.Feed(ctx, after, 1000)
+		if err != nil {
+			return nil, err
+		}
+		for _, event := range page.Events {
+			if event.Position > until {
+				return all, nil
+			}
+			all, after = append(all, event), event.Position
+		}
+		if !page.More {
+			return all, nil
+		}
+	}
+}
+
+// replay takes events into an empty log, in the order of the store.
+func replay(ctx context.Context, log store.Log, events []store.Event) error {
+	for len(events) > 0 {
+		n := slices.IndexFunc(events, func(e store.Event) bool { return e.Aggregate != events[0].Aggregate })
+		if n < 0 {
+			n = len(events)
+		}
+		if err := log.Replay(ctx, events[:n], store.ReplayOptions{}); err != nil {
+			return fmt.Errorf("replay: %w", err)
+		}
+		events = events[n:]
+	}
+	return nil
+}
+
+// expected are the answers that a command may give when something else happens beside
+// it.
+func expected(err error) bool {
+	_, conflict := errors.AsType[*session.ConflictError](err)
+	return err == nil || conflict || errors.Is(err, session.ErrResolved) || errors.Is(err, session.ErrBusy) || errors.Is(err, session.ErrInvalid)
+}
