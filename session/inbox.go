@@ -74,7 +74,7 @@ type PromptRequest struct {
 
 // Admit records the prompt durably and answers its receipt; nothing has run when
 // it returns. An exact retry answers the stored receipt, with what became of it
-// since, and wakes again while it waits; the same id with another session, body or
+// since, and wakes again while it waits and no interrupt came; the same id with another session, body or
 // delivery is a *ConflictError. ErrBusy when the inbox is full.
 func (s *Sessions) Admit(ctx context.Context, origin Origin, request PromptRequest) (Input, error) {
 	if request.Delivery == "" {

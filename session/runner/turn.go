@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"sync"
 
 	"github.com/plinthhost/plinth/registry"
@@ -108,8 +109,15 @@ func (t *turn) finish(ctx, turnCtx context.Context, err error) *turnResult {
 }
 
 // stream consumes the model's answer. It stops at the first error, or when the
-// provider is silent for too long.
-func (t *turn) stream(ctx context.Context) error {
+// provider is silent for too long. A provider that panics has failed.
+func (t *turn) stream(ctx context.Context) (err error) {
+	defer func() {
+		if broken := recover(); broken != nil {
+			t.Logger.Error("provider panicked", "provider", t.current.Model.Provider, "session", t.session, "panic", broken, "stack", string(debug.Stack()))
+			err = &session.ProviderError{Class: session.ProviderUnknown, Message: fmt.Sprintf(
+				"The provider %s broke; the host's log has the reason", t.current.Model.Provider)}
+		}
+	}()
 	watched, watchdog := t.watch(ctx) // the request's; tools go on beyond it
 	defer watchdog.stop()
 	for event, err := range t.provider.Stream(watched, t.request) {

@@ -152,3 +152,20 @@ func TestToolsAreNotWatched(t *testing.T) {
 		}
 	})
 }
+
+func TestAProviderThatPanicsHasFailed(t *testing.T) {
+	w := New(t, Options{})
+	w.Provider.Script(Then(Events(Delta("Half")), func(context.Context, session.ModelRequest, func(session.ModelEvent, error) bool) {
+		panic("broken")
+	}), Say("Whole"))
+	id := w.Create()
+	w.Prompt(id, "Hi", session.Steer)
+	ended := outcome(t, w, id, 1)
+	if ended.Outcome != session.Failed || ended.Error == nil || ended.Error.Code != session.ProviderUnknown {
+		t.Fatalf("ended %+v", ended)
+	}
+	if parts := w.Messages(id)[1].Parts; len(parts) != 1 || parts[0].Text != "Half" {
+		t.Errorf("parts %+v", parts)
+	}
+	w.Run(id)
+}

@@ -25,6 +25,7 @@ func TestModel(t *testing.T) {
 	})
 	rapid.Check(t, func(r *rapid.T) {
 		c := drawCourse(r)
+		defer counted.course(c)
 		if err := play(t, c); err != nil {
 			if first == nil {
 				first = err
@@ -46,7 +47,6 @@ func play(t *testing.T, c course) (failed error) {
 		if err != nil {
 			failed = errors.New(named(fmt.Sprintf("%v\n\n%s\nWhat came of it:\n%s\nThe log:\n%s", err, c, said, w.story(ctx))))
 		}
-		counted.course(c)
 		w.unblock()
 		w.host.close(0)
 	})
