@@ -104,7 +104,7 @@ func TestProxyAndCertificates(t *testing.T) {
 	w.write("proxy", user)
 	w.write("stranger", "operator:another-password")
 	run := func(base, network string) (string, string, int) {
-		w.write("config/plinth/config.toml", fmt.Sprintf("model = \"far/test\"\n[providers.far]\nplugin = \"core/openai\"\nbase_url = %q\nsecret = \"env:MODEL_KEY\"\n[network]\n%s",
+		w.write("config/plinth/config.toml", fmt.Sprintf("model = \"far/test\"\n[providers.far]\nplugin = \"core/openai\"\nbase_url = %q\nsecret = \"env:MODEL_KEY\"\n[runner]\nretry_attempts = 0\n[network]\n%s",
 			base, network))
 		return w.plinthWith([]string{"MODEL_KEY=" + key}, "run", "Hi")
 	}

@@ -42,6 +42,8 @@ func badWorld(t *testing.T) *doors {
 	w.write("config/plinth/config.toml", fmt.Sprintf(`model = "local/test"
 [plugins]
 folders = [%q]
+[runner]
+retry_attempts = 0
 [providers.local]
 plugin = "core/openai"
 base_url = %q

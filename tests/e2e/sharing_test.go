@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/plinthhost/plinth/client/protocol"
+	"github.com/plinthhost/plinth/session"
 )
 
 // TestTwoHosts: a second host on the data folder says who has it, and commands use
@@ -94,6 +95,7 @@ func TestCommandsDoNotWake(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	model := w.held()
+	w.recovering(model.Server, session.RecoverOff)
 	h := w.serve()
 	id := h.session(w)
 	if _, err := h.client.Prompt(t.Context(), id, protocol.Prompt{PromptBody: protocol.PromptBody{Text: "slow"}}); err != nil {
