@@ -72,6 +72,8 @@ func options(t *testing.T) wasm.Options {
 		Refuse:   func(err error) []byte { return []byte(wasm.Kind(err)) },
 		Logger:   hclog.NewNullLogger(),
 		CacheDir: t.TempDir() + "/cache",
+
+		CompileLimits: wasm.CompileLimits{Base: compileBase},
 		Compiler: func(ctx context.Context) *exec.Cmd {
 			child := exec.CommandContext(ctx, os.Args[0])
 			// Under the race detector a process would sleep for a second before it ends.
