@@ -14,6 +14,18 @@ type Created struct {
 	Rules []Rule `json:"rules,omitempty"`
 	// Budgets are the session's own, beside the operator's.
 	Budgets []Budget `json:"budgets,omitempty"`
+	// Slug is a name for people, without spaces; it need not be unique.
+	Slug string `json:"slug,omitempty"`
+	// Fork says what the session is a fork of; its messages are imported.
+	Fork *Fork `json:"fork,omitempty"`
+}
+
+// Fork is where a session left another one.
+type Fork struct {
+	Session string `json:"session"`
+	// Message is the last one that both have; Seq is its sequence in the other session.
+	Message string `json:"message"`
+	Seq     int64  `json:"seq"`
 }
 
 // AgentSwitched: the session goes on as another agent from its next turn on.
@@ -72,39 +84,55 @@ type TodosChanged struct {
 	Todos []Todo `json:"todos"`
 }
 
-// CompactionStarted: a summary of the history is being made.
-type CompactionStarted struct {
-	Message string           `json:"message"`
-	Reason  CompactionReason `json:"reason"`
+// Renamed gives the session a title.
+type Renamed struct {
+	Title string `json:"title"`
+	// Auto: a model made it, and what that used and cost (nano-dollars).
+	Auto  bool   `json:"auto,omitempty"`
+	Usage *Usage `json:"usage,omitempty"`
+	Cost  *int64 `json:"cost,omitempty"`
 }
 
-// CompactionReason is why the history is compacted.
-type CompactionReason string
+// Archived puts the session out of sight; it can be worked on still.
+type Archived struct{}
 
-// The reasons.
+// Unarchived puts it back.
+type Unarchived struct{}
+
+// RetentionChanged says how long the session's history is kept.
+type RetentionChanged struct {
+	Retention Retention `json:"retention"`
+}
+
+// Retention is how much of a session's history is kept.
+type Retention struct {
+	Keep RetentionKeep `json:"keep"`
+	// Days counts from when something happened (RetainDays).
+	Days int `json:"days,omitempty"`
+}
+
+// RetentionKeep is a way to keep history.
+type RetentionKeep string
+
+// The ways. What the model is still sent is kept by all of them.
 const (
-	CompactionAuto     CompactionReason = "auto"
-	CompactionOverflow CompactionReason = "overflow"
-	CompactionManual   CompactionReason = "manual"
+	RetainAll        RetentionKeep = "all"
+	RetainCompaction RetentionKeep = "compaction" // what came since the last compaction
+	RetainDays       RetentionKeep = "days"
 )
 
-// CompactionEnded replaces what the model is sent of the history: the summary, the
-// kept messages, then what came after Boundary.
-type CompactionEnded struct {
-	Message string           `json:"message"`
-	Reason  CompactionReason `json:"reason"`
-	Summary string           `json:"summary"`
-	// Boundary is the sequence of the last message that was folded.
-	Boundary int64 `json:"boundary"`
-	// Kept are ids of folded messages that stay as they are, in order.
-	Kept []string `json:"kept,omitempty"`
+// ChangesSummarized: what the session has changed in its Location's files so far.
+type ChangesSummarized struct {
+	Changes Changes `json:"changes"`
 }
 
-// CompactionFailed leaves the history as it is.
-type CompactionFailed struct {
-	Message string           `json:"message"`
-	Reason  CompactionReason `json:"reason"`
-	Error   Failure          `json:"error"`
+// Changes are what became of the files between two snapshots.
+type Changes struct {
+	From      string     `json:"from"` // snapshots
+	To        string     `json:"to"`
+	Additions int        `json:"additions"` // lines
+	Deletions int        `json:"deletions"`
+	Files     []FileDiff `json:"files,omitempty"`
 }
 
 // EventType names the kind.
@@ -118,6 +146,8 @@ func (Synthetic) EventType() string         { return "session.synthetic" }
 func (ShellStarted) EventType() string      { return "session.shell.started" }
 func (ShellEnded) EventType() string        { return "session.shell.ended" }
 func (TodosChanged) EventType() string      { return "session.todos.changed" }
-func (CompactionStarted) EventType() string { return "session.compaction.started" }
-func (CompactionEnded) EventType() string   { return "session.compaction.ended" }
-func (CompactionFailed) EventType() string  { return "session.compaction.failed" }
+func (Renamed) EventType() string           { return "session.renamed" }
+func (Archived) EventType() string          { return "session.archived" }
+func (Unarchived) EventType() string        { return "session.unarchived" }
+func (RetentionChanged) EventType() string  { return "session.retention.changed" }
+func (ChangesSummarized) EventType() string { return "session.changes.summarized" }

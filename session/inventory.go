@@ -60,12 +60,40 @@ func kindOf(eventType string) (kind, bool) { //nolint:cyclop,funlen // a table
 		return of[ShellEnded](), true
 	case "session.todos.changed":
 		return of[TodosChanged](), true
+	case "session.renamed":
+		return of[Renamed](), true
+	case "session.archived":
+		return of[Archived](), true
+	case "session.unarchived":
+		return of[Unarchived](), true
+	case "session.retention.changed":
+		return of[RetentionChanged](), true
+	case "session.changes.summarized":
+		return of[ChangesSummarized](), true
+	case "session.compaction.requested":
+		return of[CompactionRequested](), true
 	case "session.compaction.started":
 		return of[CompactionStarted](), true
 	case "session.compaction.ended":
 		return of[CompactionEnded](), true
 	case "session.compaction.failed":
 		return of[CompactionFailed](), true
+	case "session.results.pruned":
+		return of[ResultsPruned](), true
+	case "session.reminded":
+		return of[Reminded](), true
+	case "session.directories.read":
+		return of[DirectoriesRead](), true
+	case "session.revert.staged":
+		return of[RevertStaged](), true
+	case "session.revert.cleared":
+		return of[RevertCleared](), true
+	case "session.revert.committed":
+		return of[RevertCommitted](), true
+	case "session.history.pruned":
+		return of[HistoryPruned](), true
+	case "session.message.imported":
+		return of[MessageImported](), true
 	case "session.prompt.admitted":
 		return of[PromptAdmitted](), true
 	case "session.prompt.woken":

@@ -130,6 +130,8 @@ type ToolPart struct {
 	Revision   string          `json:"revision,omitempty"`
 	Started    int64           `json:"started"` // milliseconds since 1970 UTC
 	Settled    int64           `json:"settled,omitempty"`
+	// Pruned is when the model was last sent the result; 0 while it still is.
+	Pruned int64 `json:"pruned,omitempty"`
 }
 
 // ToolState is where a tool call stands.

@@ -50,6 +50,9 @@ type Snapshots interface {
 	Capture(ctx context.Context, location Location) (snapshot string, err error)
 	// Diff answers what changed between two of them, by path.
 	Diff(ctx context.Context, location Location, from, to string) ([]FileDiff, error)
+	// Restore makes the files of the paths what they were in the snapshot; one that was
+	// not there is removed. Nil paths are all that differ. It answers what it changed.
+	Restore(ctx context.Context, location Location, snapshot string, paths []string) ([]FileDiff, error)
 }
 
 // Clock tells the time. The zero Offset means UTC.
@@ -96,8 +99,12 @@ type ModelRequest struct {
 	CacheKey string
 }
 
-// PurposeTurn is the purpose of a provider turn.
-const PurposeTurn = "turn"
+// Purposes of a request: a provider turn, a summary of the history, a title.
+const (
+	PurposeTurn       = "turn"
+	PurposeCompaction = "compaction"
+	PurposeTitle      = "title"
+)
 
 // Generation holds the provider-neutral controls; nil fields are not sent.
 type Generation struct {
@@ -333,6 +340,8 @@ type Observation struct {
 	Agent    string
 	Location Location
 	Now      time.Time
+	// Directories are absolute, below the Location's root, and tools read files in them.
+	Directories []string
 	// Previous holds the value last admitted, by key.
 	Previous map[string]json.RawMessage
 }

@@ -31,17 +31,24 @@ func (Projection) Apply(ctx context.Context, tx store.Tx, event store.Event) err
 	if event.Aggregate == Host {
 		return p.host(payload)
 	}
-	if _, first := payload.(Created); !first && event.Seq == 0 {
+	if !begins(payload) && event.Seq == 0 {
 		return fmt.Errorf("session %s: %w", p.session, ErrNotFound)
 	}
 	for _, project := range [...]func(projector, Payload) (bool, error){
-		projector.onSession, projector.onInbox, projector.onActivity, projector.onContext, projector.onStep, projector.onAsk,
+		projector.onSession, projector.onHistory, projector.onInbox, projector.onActivity, projector.onContext, projector.onStep, projector.onAsk,
 	} {
 		if mine, err := project(p, payload); mine || err != nil {
 			return err
 		}
 	}
 	return fmt.Errorf("%w: %s is no event of a session", ErrInvalid, event.Type)
+}
+
+// begins reports an event that a session's log can begin with.
+func begins(payload Payload) bool {
+	_, created := payload.(Created)
+	_, pruned := payload.(HistoryPruned)
+	return created || pruned
 }
 
 // Forget removes all rows of a session. Approvals belong to the project and stay.
@@ -61,6 +68,7 @@ func (Projection) Forget(ctx context.Context, tx store.Tx, aggregate string) err
 		`DELETE FROM todo WHERE session_id = $1`,
 		`DELETE FROM task WHERE session_id = $1`,
 		`DELETE FROM spent WHERE scope = $1`,
+		`DELETE FROM directory_read WHERE session_id = $1`,
 	} {
 		if _, err := tx.Exec(ctx, statement, aggregate); err != nil {
 			return fmt.Errorf("forget session: %w", err)

@@ -34,10 +34,16 @@ func (p projector) onSession(payload Payload) (mine bool, err error) {
 		return true, p.shellEnded(e)
 	case TodosChanged:
 		return true, p.todos(e)
-	case CompactionStarted, CompactionFailed:
-		return true, nil // history; only the end moves the boundary
-	case CompactionEnded:
-		return true, p.compactionEnded(e)
+	case Renamed:
+		return true, p.renamed(e)
+	case Archived:
+		return true, p.exec(`UPDATE session SET archived_ms = $1 WHERE id = $2`, p.at, p.session)
+	case Unarchived:
+		return true, p.exec(`UPDATE session SET archived_ms = 0 WHERE id = $1`, p.session)
+	case RetentionChanged:
+		return true, p.column("retention", e.Retention)
+	case ChangesSummarized:
+		return true, p.column("changes", e.Changes)
 	}
 	return false, nil
 }
@@ -46,22 +52,48 @@ func (p projector) created(e Created) error {
 	if p.seq != 0 {
 		return fmt.Errorf("%w: the session exists already", ErrInvalid)
 	}
-	location, err := json.Marshal(e.Location)
+	return p.insertSession(Session{Title: e.Title, Slug: e.Slug, Location: e.Location, Agent: e.Agent, Model: e.Model, Created: p.at,
+		Parent: e.Parent, Depth: e.Depth, Rules: e.Rules, Budgets: e.Budgets, Fork: e.Fork, Pruned: -1})
+}
+
+// insertSession adds the row of a session on which nothing has worked.
+func (p projector) insertSession(s Session) error {
+	rules, err := jsonList(s.Rules)
 	if err != nil {
 		return err
 	}
-	rules, err := jsonList(e.Rules)
+	budgets, err := jsonList(s.Budgets)
 	if err != nil {
 		return err
 	}
-	budgets, err := jsonList(e.Budgets)
+	location, err := json.Marshal(s.Location)
 	if err != nil {
 		return err
+	}
+	columns := [...]*string{new(string), new(string), new(string), new(string)}
+	for i, value := range [...]any{orNil(s.Fork), orNil(s.Retention), orNil(s.Revert), orNil(s.Changes)} {
+		if value == nil {
+			continue
+		}
+		encoded, err := json.Marshal(value)
+		if err != nil {
+			return err
+		}
+		*columns[i] = string(encoded)
 	}
 	return p.exec(`INSERT INTO session (id, title, location, agent, model_provider, model, model_variant, created_ms, interrupt_seq,
-		parent_id, depth, rules, budgets) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, -1, $9, $10, $11, $12)`,
-		p.session, e.Title, string(location), e.Agent, e.Model.Provider, e.Model.Model, e.Model.Variant, p.at,
-		e.Parent, e.Depth, rules, budgets)
+		parent_id, depth, rules, budgets, slug, archived_ms, fork, retention, revert, changes, pruned_seq)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, -1, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`,
+		p.session, s.Title, string(location), s.Agent, s.Model.Provider, s.Model.Model, s.Model.Variant, s.Created,
+		s.Parent, s.Depth, rules, budgets, s.Slug, s.Archived, *columns[0], *columns[1], *columns[2], *columns[3], s.Pruned)
+}
+
+// orNil is value, or an untyped nil for a nil pointer.
+func orNil[T any](value *T) any {
+	if value == nil {
+		return nil
+	}
+	return value
 }
 
 // jsonList is the JSON of a list, [] for none.
@@ -120,13 +152,9 @@ func (p projector) todos(e TodosChanged) error {
 		p.session, body)
 }
 
-func (p projector) compactionEnded(e CompactionEnded) error {
-	if e.Boundary < 0 || e.Boundary >= p.seq {
-		return fmt.Errorf("%w: the boundary %d is no sequence before the compaction's own, %d", ErrInvalid, e.Boundary, p.seq)
-	}
-	if err := p.message(e.Message, MessageCompaction, p.at, MessageBody{Text: e.Summary, Reason: e.Reason,
-		Boundary: e.Boundary, Kept: e.Kept, Completed: p.at}); err != nil {
+func (p projector) renamed(e Renamed) error {
+	if err := p.paid(e.Usage, e.Cost); err != nil {
 		return err
 	}
-	return p.exec(`UPDATE session SET history_seq = $1, compaction_seq = $2 WHERE id = $3`, e.Boundary, p.seq, p.session)
+	return p.exec(`UPDATE session SET title = $1 WHERE id = $2`, e.Title, p.session)
 }

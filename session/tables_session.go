@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/plinthhost/plinth/store"
 )
@@ -30,16 +31,36 @@ type Session struct {
 	// Compaction that of its own message; -1 when there was none.
 	History    int64 `json:"-"`
 	Compaction int64 `json:"-"`
+
+	// Slug is a name for people; it need not be unique.
+	Slug string `json:"slug,omitempty"`
+	// Archived is when it was put out of sight, milliseconds since 1970 UTC; 0 when it is not.
+	Archived int64 `json:"archived,omitempty"`
+	// Fork is nil for a session that began by itself.
+	Fork *Fork `json:"fork,omitempty"`
+	// Retention is the session's own; nil for the operator's.
+	Retention *Retention `json:"retention,omitempty"`
+	// Revert is staged; nil when none is.
+	Revert *Revert `json:"revert,omitempty"`
+	// Changes are nil while nothing changed that is known.
+	Changes *Changes `json:"changes,omitempty"`
+	// Compact is the sequence of a compaction that somebody asks for, or -1.
+	Compact int64 `json:"-"`
+	// Pruned is the sequence that the session's history begins with since it was last
+	// pruned, or -1.
+	Pruned int64 `json:"-"`
 }
 
 // LoadSession reads one session; ErrNotFound when there is none.
 func LoadSession(ctx context.Context, tx store.Tx, id string) (Session, error) {
 	s := Session{ID: id}
-	var location, rules, budgets string
+	var location, rules, budgets, fork, retention, revert, changes string
 	err := tx.QueryRow(ctx, `SELECT title, location, agent, model_provider, model, model_variant, created_ms, interrupt_seq,
-		parent_id, depth, rules, budgets, resume_seq, history_seq, compaction_seq FROM session WHERE id = $1`, id).
+		parent_id, depth, rules, budgets, resume_seq, history_seq, compaction_seq,
+		slug, archived_ms, fork, retention, revert, changes, compact_seq, pruned_seq FROM session WHERE id = $1`, id).
 		Scan(&s.Title, &location, &s.Agent, &s.Model.Provider, &s.Model.Model, &s.Model.Variant, &s.Created, &s.Interrupt,
-			&s.Parent, &s.Depth, &rules, &budgets, &s.Resume, &s.History, &s.Compaction)
+			&s.Parent, &s.Depth, &rules, &budgets, &s.Resume, &s.History, &s.Compaction,
+			&s.Slug, &s.Archived, &fork, &retention, &revert, &changes, &s.Compact, &s.Pruned)
 	if isNotFound(err) {
 		return Session{}, fmt.Errorf("session %s: %w", clip(id), ErrNotFound)
 	}
@@ -49,8 +70,9 @@ func LoadSession(ctx context.Context, tx store.Tx, id string) (Session, error) {
 	for _, column := range []struct {
 		name, text string
 		into       any
-	}{{"location", location, &s.Location}, {"rules", rules, &s.Rules}, {"budgets", budgets, &s.Budgets}} {
-		if column.text == "[]" {
+	}{{"location", location, &s.Location}, {"rules", rules, &s.Rules}, {"budgets", budgets, &s.Budgets},
+		{"fork", fork, &s.Fork}, {"retention", retention, &s.Retention}, {"revert", revert, &s.Revert}, {"changes", changes, &s.Changes}} {
+		if column.text == "[]" || column.text == "" {
 			continue
 		}
 		if err := json.Unmarshal([]byte(column.text), column.into); err != nil {
@@ -90,6 +112,14 @@ func LoadWoken(ctx context.Context, tx store.Tx) ([]string, error) {
 		WHERE input.promoted_seq IS NULL AND input.cancelled_seq IS NULL AND input.wake_seq > session.interrupt_seq
 		UNION SELECT id FROM session WHERE resume_seq >= 0`)
 	return collect(rows, err, scanText)
+}
+
+// LoadDirectories lists the directories in which tools read files, ascending.
+func LoadDirectories(ctx context.Context, tx store.Tx, session string) ([]string, error) {
+	rows, err := tx.Query(ctx, `SELECT directory FROM directory_read WHERE session_id = $1`, session)
+	directories, err := collect(rows, err, scanText)
+	slices.Sort(directories)
+	return directories, err
 }
 
 // LoadTodos reads the session's list; nil for none.

@@ -1,0 +1,17 @@
+-- +goose Up
+ALTER TABLE session ADD COLUMN slug TEXT NOT NULL DEFAULT '';             -- a name for people
+ALTER TABLE session ADD COLUMN archived_ms INTEGER NOT NULL DEFAULT 0;    -- 0 while it is not
+ALTER TABLE session ADD COLUMN fork TEXT NOT NULL DEFAULT '';             -- JSON, of a fork
+ALTER TABLE session ADD COLUMN retention TEXT NOT NULL DEFAULT '';        -- JSON, its own
+ALTER TABLE session ADD COLUMN revert TEXT NOT NULL DEFAULT '';           -- JSON, while one is staged
+ALTER TABLE session ADD COLUMN changes TEXT NOT NULL DEFAULT '';          -- JSON, what became of the files
+ALTER TABLE session ADD COLUMN compact_seq INTEGER NOT NULL DEFAULT -1;   -- of a compaction that somebody asks for
+ALTER TABLE session ADD COLUMN pruned_seq INTEGER NOT NULL DEFAULT -1;    -- of the last pruning
+CREATE INDEX session_compact ON session (id) WHERE compact_seq >= 0;
+CREATE INDEX session_slug ON session (slug) WHERE slug <> '';
+
+CREATE TABLE directory_read (
+    session_id TEXT NOT NULL,
+    directory  TEXT NOT NULL,
+    PRIMARY KEY (session_id, directory)
+) WITHOUT ROWID;

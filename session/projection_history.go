@@ -1,0 +1,215 @@
+package session
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// onHistory projects what changes the history itself.
+func (p projector) onHistory(payload Payload) (mine bool, err error) {
+	switch e := payload.(type) {
+	case CompactionRequested:
+		return true, p.exec(`UPDATE session SET compact_seq = $1 WHERE id = $2`, p.seq, p.session)
+	case CompactionStarted:
+		return true, p.compactionServed()
+	case CompactionEnded:
+		return true, p.compactionEnded(e)
+	case CompactionFailed:
+		return true, p.paid(e.Usage, e.Cost)
+	case ResultsPruned:
+		return true, p.resultsPruned(e)
+	case Reminded:
+		return true, p.message(e.Message, MessageSystem, p.at, MessageBody{Text: e.Text})
+	case DirectoriesRead:
+		return true, p.directoriesRead(e.Directories)
+	case RevertStaged:
+		return true, p.revertStaged(e.Revert)
+	case RevertCleared:
+		return true, p.exec(`UPDATE session SET revert = '' WHERE id = $1`, p.session)
+	case RevertCommitted:
+		return true, p.revertCommitted(e)
+	case HistoryPruned:
+		return true, p.historyPruned(e)
+	case MessageImported:
+		return true, p.messageImported(e.Message)
+	}
+	return false, nil
+}
+
+// compactionServed: the request that stands is being served, whatever comes of it.
+func (p projector) compactionServed() error {
+	return p.exec(`UPDATE session SET compact_seq = -1 WHERE id = $1`, p.session)
+}
+
+func (p projector) compactionEnded(e CompactionEnded) error {
+	if e.Boundary >= p.seq {
+		return fmt.Errorf("%w: the boundary %d is no sequence before the compaction's own, %d", ErrInvalid, e.Boundary, p.seq)
+	}
+	if err := p.message(e.Message, MessageCompaction, p.at, MessageBody{Text: e.Summary, Reason: e.Reason,
+		Boundary: e.Boundary, Kept: e.Kept, Usage: e.Usage, Cost: e.Cost, Completed: p.at}); err != nil {
+		return err
+	}
+	if err := p.paid(e.Usage, e.Cost); err != nil {
+		return err
+	}
+	return p.exec(`UPDATE session SET history_seq = $1, compaction_seq = $2 WHERE id = $3`, e.Boundary, p.seq, p.session)
+}
+
+// paid counts a request beside the turns. One that used nothing that is known was not made.
+func (p projector) paid(usage *Usage, cost *int64) error {
+	if usage == nil && cost == nil {
+		return nil
+	}
+	return p.spend(totalsOf(usage, cost))
+}
+
+// resultsPruned marks the parts; what is no settled call of the session changes nothing.
+func (p projector) resultsPruned(e ResultsPruned) error {
+	for _, ref := range e.Calls {
+		found, err := p.call(ref.Message, ref.Call)
+		if err != nil {
+			return err
+		}
+		if found == nil || found.part.Tool.Unsettled() || found.part.Tool.Pruned != 0 {
+			continue
+		}
+		found.part.Tool.Pruned = p.at
+		encoded, err := json.Marshal(found.part)
+		if err != nil {
+			return err
+		}
+		if err := p.exec(`UPDATE part SET body = $1 WHERE session_id = $2 AND message_seq = $3 AND ordinal = $4`,
+			string(encoded), p.session, found.seq, found.ordinal); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p projector) directoriesRead(directories []string) error {
+	for _, directory := range directories {
+		if err := p.exec(`INSERT INTO directory_read (session_id, directory) VALUES ($1, $2) ON CONFLICT DO NOTHING`,
+			p.session, directory); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// revertStaged refuses while something works on the session: what it adds would be
+// reverted unseen.
+func (p projector) revertStaged(revert Revert) error {
+	if err := p.idle("a revert"); err != nil {
+		return err
+	}
+	return p.column("revert", revert)
+}
+
+func (p projector) idle(what string) error {
+	running, err := LoadActivity(p.ctx, p.tx, p.session)
+	switch {
+	case isMissing(err):
+		return nil
+	case err != nil:
+		return err
+	}
+	return &ConflictError{ID: p.session, Reason: fmt.Sprintf("works (%s), and %s needs an idle session", running.ID, what),
+		Fix: "interrupt it, or wait until it is idle"}
+}
+
+// revertCommitted takes messages out. The history is then what it was at the newest
+// compaction that stays.
+func (p projector) revertCommitted(e RevertCommitted) error {
+	if err := p.exec(`DELETE FROM shell WHERE session_id = $1 AND message IN (SELECT id FROM message WHERE session_id = $2 AND seq > $3)`,
+		p.session, p.session, e.Boundary); err != nil {
+		return err
+	}
+	for _, statement := range []string{
+		`DELETE FROM part WHERE session_id = $1 AND message_seq > $2`,
+		`DELETE FROM message WHERE session_id = $1 AND seq > $2`,
+	} {
+		if err := p.exec(statement, p.session, e.Boundary); err != nil {
+			return err
+		}
+	}
+	history, compaction := int64(-1), int64(-1)
+	last, err := scanMessage(p.tx.QueryRow(p.ctx, `SELECT seq, id, type, created_ms, body FROM message
+		WHERE session_id = $1 AND type = 'compaction' ORDER BY seq DESC LIMIT 1`, p.session))
+	switch {
+	case err == nil:
+		history, compaction = last.Boundary, last.Seq
+	case !isNotFound(err):
+		return err
+	}
+	if err := p.exec(`DELETE FROM epoch WHERE session_id = $1`, p.session); err != nil {
+		return err
+	}
+	return p.exec(`UPDATE session SET revert = '', history_seq = $1, compaction_seq = $2 WHERE id = $3`, history, compaction, p.session)
+}
+
+// messageImported adds a whole message at this place.
+func (p projector) messageImported(m Message) error {
+	if m.Type == MessageCompaction {
+		m.Kept, m.Boundary = nil, p.seq-1 // what it folded was left behind
+	}
+	if err := p.message(m.ID, m.Type, m.Created, m.MessageBody); err != nil {
+		return err
+	}
+	for i, part := range m.Parts {
+		call := ""
+		if part.Tool != nil {
+			call = part.ID
+		}
+		encoded, err := json.Marshal(part)
+		if err != nil {
+			return err
+		}
+		if err := p.exec(`INSERT INTO part (session_id, message_seq, ordinal, tool_call, body) VALUES ($1, $2, $3, $4, $5)`,
+			p.session, p.seq, i, call, string(encoded)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// historyPruned begins the session anew: its rows are what the event says, and the
+// messages that follow it. It refuses a session with anything in the air.
+func (p projector) historyPruned(e HistoryPruned) error {
+	if err := p.idle("a pruning"); err != nil {
+		return err
+	}
+	for _, open := range [...]string{
+		`SELECT id FROM input WHERE session_id = $1 AND promoted_seq IS NULL AND cancelled_seq IS NULL LIMIT 1`,
+		`SELECT id FROM permission WHERE session_id = $1 AND reply = '' LIMIT 1`,
+		`SELECT id FROM question WHERE session_id = $1 AND state = 'open' LIMIT 1`,
+		`SELECT request FROM child_request WHERE session_id = $1 LIMIT 1`,
+		`SELECT child_id FROM task WHERE session_id = $1 AND outcome = '' LIMIT 1`,
+	} {
+		var id string
+		switch err := p.tx.QueryRow(p.ctx, open, p.session).Scan(&id); {
+		case isNotFound(err):
+		case err != nil:
+			return err
+		default:
+			return &ConflictError{ID: p.session, Reason: "cannot be pruned while " + id + " waits", Fix: "settle it first"}
+		}
+	}
+	if err := (Projection{}).Forget(p.ctx, p.tx, p.session); err != nil {
+		return err
+	}
+	s := e.Session
+	s.Pruned, s.Revert = p.seq, nil
+	if err := p.insertSession(s); err != nil {
+		return err
+	}
+	if err := p.todos(TodosChanged{Todos: e.Todos}); err != nil {
+		return err
+	}
+	if err := p.directoriesRead(e.Directories); err != nil {
+		return err
+	}
+	t := e.Totals
+	return p.exec(`INSERT INTO spent (scope, input, output, reasoning, cache_read, cache_write, cost_nano, unpriced, turns)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`, p.session, t.Usage.Input, t.Usage.Output, t.Usage.Reasoning,
+		t.Usage.CacheRead, t.Usage.CacheWrite, t.CostNano, t.Unpriced, t.Turns)
+}
