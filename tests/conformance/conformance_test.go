@@ -33,13 +33,24 @@ var (
 	guests []guest
 )
 
+// compilerVariable makes this program the compiler of another one.
+const compilerVariable = "PLINTH_CONFORMANCE_COMPILER"
+
 func TestMain(m *testing.M) {
+	if os.Getenv(compilerVariable) != "" {
+		os.Exit(wasm.Compile(os.Stdin, os.Stdout))
+	}
 	flag.Parse()
 	folder, err := os.MkdirTemp("", "plinth-conformance-")
 	if err != nil {
 		log.Fatal(err)
 	}
-	if engine, err = wasm.New(wasm.Options{Contract: bridge.Contract(), Refuse: bridge.Refuse, CacheDir: filepath.Join(folder, "cache")}); err != nil {
+	compiler, err := compiler(folder)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if engine, err = wasm.New(wasm.Options{Contract: bridge.Contract(), Refuse: bridge.Refuse, CacheDir: filepath.Join(folder, "cache"),
+		Compiler: compiler}); err != nil {
 		log.Fatal(err)
 	}
 	if guests, err = all(folder); err != nil {
