@@ -14,9 +14,6 @@ import (
 	"github.com/plinthhost/plinth/host/wasm"
 )
 
-// built lists the plugins in testdata, by the PDK and compiler of each.
-func built() []string { return []string{"assemblyscript", "go", "rust", "tinygo"} }
-
 // plugin answers the module that build made.
 func plugin(t testing.TB, name string) []byte {
 	t.Helper()

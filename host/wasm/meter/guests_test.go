@@ -284,6 +284,9 @@ func TestBuiltins(t *testing.T) {
 // TestGuestOfTheGoToolchain is the same for a guest built on the spot. Its
 // functions are loops around a br_table, and its scheduler calls indirectly.
 func TestGuestOfTheGoToolchain(t *testing.T) {
+	if raced && !long() {
+		t.Skip("there is nothing to race for, and to compile it takes half a minute: make test and make verify-long run it")
+	}
 	file := filepath.Join(t.TempDir(), "guest.wasm")
 	build := exec.Command("go", "build", "-buildmode=c-shared", "-o", file, "../testdata/guest")
 	build.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "GOFLAGS=-buildvcs=false")
@@ -306,9 +309,6 @@ func TestGuestOfTheGoToolchain(t *testing.T) {
 	for _, interpreter := range engines {
 		t.Run(fmt.Sprintf("interpreter %t", interpreter), func(t *testing.T) {
 			forms := guestForms(t, readFile(t, file), "test", "test_alloc", interpreter)
-			if raced && !long() {
-				forms = forms[:2]
-			}
 			compareGuests(t, forms, questions)
 		})
 	}
@@ -318,7 +318,11 @@ func TestGuestOfTheGoToolchain(t *testing.T) {
 // Binaryen by way of AssemblyScript: JSON, sorting, hashes, floating point and vectors.
 // tests/conformance/guests/build builds them.
 func TestGuestsOfOtherCompilers(t *testing.T) {
-	for _, language := range []string{"rust", "assemblyscript"} {
+	languages := []string{"rust", "assemblyscript"}
+	if raced && !long() {
+		languages = languages[1:]
+	}
+	for _, language := range languages {
 		var compiled trace
 		for _, interpreter := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, interpreter %t", language, interpreter), func(t *testing.T) {
