@@ -15,6 +15,10 @@ func figure(name string, value float64, unit string) {
 	fmt.Printf("figure session.%s %.4g %s\n", name, value, unit)
 }
 
+func contextFigure(name string, value float64, unit string) {
+	fmt.Printf("figure context.%s %.4g %s\n", name, value, unit)
+}
+
 // note tells a person who watches what stands behind the figures.
 func note(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
 

@@ -28,6 +28,7 @@ func groups() []group {
 		{"streams", measureStreams},
 		{"burst", measureBurst},
 		{"host", measureHostBurst},
+		{"observe", measureObserve},
 	}
 }
 
