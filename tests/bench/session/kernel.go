@@ -24,6 +24,8 @@ type kernel struct {
 	live        *session.Live
 	coordinator *session.Coordinator
 	sessions    *session.Sessions
+	kinds       session.Kinds
+	registries  *registry.Registries
 }
 
 // model is the model of every session.
@@ -47,15 +49,15 @@ func (k *kernel) wire(provider session.Provider) error {
 		return err
 	}
 	kinds := session.NewKinds()
-	registries := kinds.Registries()
-	if _, err := registries.Replace(registry.Scope{ID: "core/bench", Builtin: true, Revision: "r1",
+	k.kinds, k.registries = kinds, kinds.Registries()
+	if _, err := k.registries.Replace(registry.Scope{ID: "core/bench", Builtin: true, Revision: "r1",
 		Contributions: []registry.Contribution{kinds.Providers.Contribute(model().Provider, 0, provider)}}); err != nil {
 		return err
 	}
 	logger := hclog.New(&hclog.LoggerOptions{Level: hclog.Error})
 	var work *runner.Runner // what it works with wakes it
 	k.coordinator = session.NewCoordinator(func(ctx context.Context, w *session.Work) error { return work.Drain(ctx, w) }, logger)
-	work = runner.New(runner.Services{Log: k.log, Encoder: k.encoder, Kinds: kinds, Registries: registries,
+	work = runner.New(runner.Services{Log: k.log, Encoder: k.encoder, Kinds: kinds, Registries: k.registries,
 		Permissions: session.NewPermissions(k.log, k.encoder, nil, agents, k.coordinator.Wake, logger), Agents: agents, Models: anyModel{}, Schemas: &schema.Cache{},
 		Blobs: k.log.Blobs(), Live: k.live, Outputs: noOutputs{}, Todos: session.NewTodoLists(k.log, k.encoder), Logger: logger}, runner.DefaultConfig())
 	k.sessions = session.NewSessions(k.log, k.encoder, places{}, k.coordinator, session.SessionOptions{

@@ -29,6 +29,7 @@ func groups() []group {
 		{"burst", measureBurst},
 		{"host", measureHostBurst},
 		{"observe", measureObserve},
+		{"prefix", measurePrefix},
 	}
 }
 
