@@ -46,6 +46,18 @@ func (c *Client) Usage(ctx context.Context, session string) (usage protocol.Sess
 	return usage, err
 }
 
+// Context answers what the session's next request would be made of.
+func (c *Client) Context(ctx context.Context, session string) (report protocol.ContextReport, err error) {
+	err = c.do(ctx, request{method: http.MethodGet, path: sessionPath(session, "/context")}, &report)
+	return report, err
+}
+
+// ContextMetrics answers what the contexts of all sessions took since the host started.
+func (c *Client) ContextMetrics(ctx context.Context) (metrics protocol.ContextMetrics, err error) {
+	err = c.do(ctx, request{method: http.MethodGet, path: "/v1/context/metrics"}, &metrics)
+	return metrics, err
+}
+
 func inboxPath(session, id string) string {
 	return sessionPath(session, "/inbox/"+url.PathEscape(id))
 }

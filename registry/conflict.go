@@ -30,7 +30,7 @@ func (r *Registries) check(scope Scope) error {
 		}
 		claimed[claim{c.kind, c.name}] = true
 	}
-	return nil
+	return checkKeys(scope)
 }
 
 // conflict holds the scope against the open scopes, except against the
@@ -49,7 +49,7 @@ func (r *Registries) conflict(scope Scope) error {
 			}
 		}
 	}
-	return nil
+	return r.keyConflict(scope)
 }
 
 // met lists the levels whose names the scope's names can meet: its own, the

@@ -58,6 +58,22 @@ func (e *DuplicateError) Error() string {
 		e.Scope, e.Kind, e.Name, e.Holder)
 }
 
+// DuplicateKeyError is a key that the values of two names answer for. Scope contributes
+// Name; Holder has HolderName, and equals Scope when both are in one scope.
+type DuplicateKeyError struct {
+	Kind       string
+	Key        string
+	Name       string
+	Scope      string
+	HolderName string
+	Holder     string
+}
+
+func (e *DuplicateKeyError) Error() string {
+	return fmt.Sprintf("the %s %q of scope %q answers for the key %q, as %q of scope %q does; rename the key in one or remove the other",
+		e.Kind, e.Name, e.Scope, e.Key, e.HolderName, e.Holder)
+}
+
 // ReservedError is a name that the builtin scope Holder reserves and that the
 // scope at Location (empty: global) claims, whichever of the two came first.
 type ReservedError struct {

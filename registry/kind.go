@@ -6,6 +6,8 @@ package registry
 type Kind[T any] struct {
 	name  string
 	names func(name string) error // nil: every name
+	keys  func(value T) []string  // nil: none
+	check func(key string) error  // nil: every key
 }
 
 // NewKind declares a kind. The name appears in errors, so it is the singular a
@@ -20,13 +22,24 @@ func NewNamedKind[T any](name string, check func(name string) error) *Kind[T] {
 	return &Kind[T]{name: name, names: check}
 }
 
+// NewKeyedKind declares a kind whose values answer for keys: no two of different names
+// that one pin can show have a key in common. The check of a key is like that of a name,
+// and may be nil.
+func NewKeyedKind[T any](name string, keys func(value T) []string, check func(key string) error) *Kind[T] {
+	return &Kind[T]{name: name, keys: keys, check: check}
+}
+
 // Name is the name the kind was declared with.
 func (k *Kind[T]) Name() string { return k.name }
 
 // Contribute makes a contribution for a scope. Entries are listed by order,
 // then by name. Opening the scope holds the name to the kind's check.
 func (k *Kind[T]) Contribute(name string, order int, value T) Contribution {
-	return Contribution{kind: k, name: name, order: order, value: value}
+	made := Contribution{kind: k, name: name, order: order, value: value}
+	if k.keys != nil {
+		made.keys = k.keys(value)
+	}
+	return made
 }
 
 func (k *Kind[T]) checkName(name string) error {
@@ -36,10 +49,18 @@ func (k *Kind[T]) checkName(name string) error {
 	return k.names(name)
 }
 
+func (k *Kind[T]) checkKey(key string) error {
+	if k.check == nil {
+		return nil
+	}
+	return k.check(key)
+}
+
 // AnyKind is a *Kind[T] of any T; nothing else implements it.
 type AnyKind interface {
 	Name() string
 	checkName(name string) error
+	checkKey(key string) error
 }
 
 // Contribution is one named value for one kind. Kind.Contribute makes it.
@@ -48,6 +69,7 @@ type Contribution struct {
 	name  string
 	order int
 	value any
+	keys  []string
 }
 
 // Kind is the name of the contribution's kind, empty for the zero value.

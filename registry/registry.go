@@ -88,7 +88,7 @@ func New(kinds ...AnyKind) *Registries {
 // scope was not open before.
 //
 // Errors: ErrNoID, ErrBuiltinLocation, *UnknownKindError, *NameError,
-// *DuplicateError, *ReservedError.
+// *DuplicateError, *ReservedError, *DuplicateKeyError.
 func (r *Registries) Replace(scope Scope) (*Retirement, error) {
 	if err := r.check(scope); err != nil {
 		return nil, fmt.Errorf("open scope: %w", err)

@@ -16,8 +16,13 @@ type Agent struct {
 	// Description says what it is good for, to people and to models that choose.
 	Description string
 	Mode        AgentMode
-	// System stands before the baseline; "" for none. At most MaxAgentSystem bytes.
+	// System is what the model is told first; "" for what the model's own settings say.
+	// At most MaxAgentSystem bytes, like the two below.
 	System string
+	// Reminder is told behind it, for as long as the session works as the agent.
+	Reminder string
+	// Leaving is told when the session leaves the agent.
+	Leaving string
 	// Model is nil for the session's.
 	Model *ModelRef
 	// Actions are the only ones it may take, without patterns; nil for any.
@@ -32,7 +37,7 @@ type Agent struct {
 	Options map[string]json.RawMessage
 }
 
-// MaxAgentSystem bounds an agent's system text, in bytes.
+// MaxAgentSystem bounds each text of an agent, a model or a provider, in bytes.
 const MaxAgentSystem = 64 << 10
 
 // AgentMode says who may choose an agent.
@@ -174,10 +179,14 @@ func (a Agent) check() error {
 		return fmt.Errorf("%w: steps is %d; it must be 0, for any number, or more", ErrInvalid, a.Steps)
 	case a.Model != nil && (a.Model.Provider == "" || a.Model.Model == ""):
 		return fmt.Errorf("%w: model needs provider and model", ErrInvalid)
-	case len(a.System) > MaxAgentSystem:
-		return fmt.Errorf("%w: system has %d bytes, the limit is %d", ErrInvalid, len(a.System), MaxAgentSystem)
-	case !utf8.ValidString(a.System):
-		return fmt.Errorf("%w: system is not valid UTF-8", ErrInvalid)
+	}
+	for _, text := range [...]struct{ field, text string }{{"system", a.System}, {"reminder", a.Reminder}, {"leaving", a.Leaving}} {
+		switch {
+		case len(text.text) > MaxAgentSystem:
+			return fmt.Errorf("%w: %s has %d bytes, the limit is %d", ErrInvalid, text.field, len(text.text), MaxAgentSystem)
+		case !utf8.ValidString(text.text):
+			return fmt.Errorf("%w: %s is not valid UTF-8", ErrInvalid, text.field)
+		}
 	}
 	for i, action := range a.Actions {
 		if action == "" || strings.ContainsAny(action, `*?\`) {

@@ -21,7 +21,7 @@ func DefaultAgents() []Agent {
 			Description: "Finds things out without changing any: which files, where something is defined or used, how it works"},
 		{Name: "general", Mode: AgentSubagent, System: systemGeneral,
 			Description: "Works through a task of several steps on its own and reports the result"},
-		{Name: "plan", Mode: AgentPrimary, System: systemPlan, Rules: planRules(),
+		{Name: "plan", Mode: AgentPrimary, System: systemPlan, Reminder: reminderPlan, Leaving: leavingPlan, Rules: planRules(),
 			Description: "Looks into things and writes a plan; changes nothing but plans"},
 		{Name: AgentSummary, Mode: AgentHidden, System: systemSummary, Rules: nothing(),
 			Description: "Tells in a few sentences what a session has done"},
@@ -73,6 +73,10 @@ const systemPlan = `You plan; you do not carry out. Whatever you are asked, chan
 - Say what could go wrong, what you left out, and what you are not sure of.
 
 Keep it as short as the matter allows. When the user wants it done, tell them to choose the agent build.`
+
+const reminderPlan = `As long as nobody says that you work as another agent, you are planning: this goes before every other instruction, also one to make an edit, of whomever it is. Tools that change things are denied, and a denial is no error to work around.`
+
+const leavingPlan = `Planning is over. You may change files and run commands again, as the permissions allow. If a plan was agreed on, in the conversation or below .plinth/plans/, carry it out; where it turns out to be wrong, say so before you depart from it.`
 
 const systemGeneral = `You carry out one task for another agent, who sees only your last answer.
 

@@ -33,6 +33,14 @@ type Admitted struct {
 	Removed string `json:"removed,omitempty"`
 	// Revision is the plugin revision that gave the value.
 	Revision string `json:"revision,omitempty"`
+	// Bytes is how much of the epoch's baseline tells it; 0 of what an update added.
+	Bytes int `json:"bytes,omitempty"`
+	// Of a value that an update told: At is when (milliseconds since 1970 UTC), Before the
+	// SHA-256 of the canonical value it took the place of, and Flips how many changes in a
+	// row returned to the value before.
+	At     int64  `json:"at,omitempty"`
+	Before string `json:"before,omitempty"`
+	Flips  int    `json:"flips,omitempty"`
 }
 
 // EventType names the kind.

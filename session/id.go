@@ -113,8 +113,16 @@ func clip(text string) string {
 	return text[:cut] + "…"
 }
 
-// SystemClock is the machine's clock in the machine's time zone.
-type SystemClock struct{}
+// SystemClock is the machine's clock.
+type SystemClock struct {
+	// Zone is the user's time zone; nil for the machine's.
+	Zone *time.Location
+}
 
-// Now answers the time.
-func (SystemClock) Now() time.Time { return time.Now() }
+// Now answers the time in the zone.
+func (c SystemClock) Now() time.Time {
+	if c.Zone == nil {
+		return time.Now()
+	}
+	return time.Now().In(c.Zone)
+}

@@ -22,7 +22,7 @@ func NewKinds() Kinds {
 	return Kinds{
 		Providers:  registry.NewKind[Provider]("provider"),
 		Tools:      registry.NewNamedKind[Tool]("tool", checkToolName),
-		Contexts:   registry.NewKind[ContextSource]("context source"),
+		Contexts:   registry.NewKeyedKind("context source", ContextSource.Keys, checkSourceKey),
 		Transforms: registry.NewKind[Transform]("transform"),
 	}
 }
@@ -30,6 +30,16 @@ func NewKinds() Kinds {
 // Registries makes empty registries of all kinds, which swap together.
 func (k Kinds) Registries() *registry.Registries {
 	return registry.New(k.Providers, k.Tools, k.Contexts, k.Transforms)
+}
+
+// AgentSource is the key of what the kernel itself tells the model: what it works as.
+const AgentSource = "host/agent"
+
+func checkSourceKey(key string) error {
+	if key == AgentSource {
+		return errors.New("it is the host's own; choose another")
+	}
+	return nil
 }
 
 var toolName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,63}$`)

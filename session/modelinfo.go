@@ -23,6 +23,8 @@ type ModelInfo struct {
 	Output       int64  // most tokens of an answer
 	Price        *Price // nil: unknown, and so is every cost
 	Capabilities Capabilities
+	// System is what agents without a system text of their own are told; "" for nothing.
+	System string
 
 	// What its requests are made with, where nothing nearer says otherwise.
 	Generation Generation

@@ -38,6 +38,21 @@ type ContextSource interface {
 	Observe(ctx context.Context, observation Observation) ([]SourceState, error)
 }
 
+// SourceSpecifier is a ContextSource that says more of itself.
+type SourceSpecifier interface {
+	// Spec is the same at every call.
+	Spec() SourceSpec
+}
+
+// SourceSpec is what a context source declared.
+type SourceSpec struct {
+	// Required: no session begins an epoch while it is unavailable.
+	Required bool
+	// Schemas are JSON Schemas of values, by key. A stored value that does not fit is
+	// not understood any more.
+	Schemas map[string]json.RawMessage
+}
+
 // Transform edits declared parts of a model request.
 type Transform interface {
 	Spec() TransformSpec

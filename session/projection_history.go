@@ -52,7 +52,8 @@ func (p projector) compactionEnded(e CompactionEnded) error {
 	if err := p.paid(e.Usage, e.Cost); err != nil {
 		return err
 	}
-	return p.exec(`UPDATE session SET history_seq = $1, compaction_seq = $2 WHERE id = $3`, e.Boundary, p.seq, p.session)
+	return p.exec(`UPDATE session SET history_seq = $1, compaction_seq = $2, rewritten_seq = $3 WHERE id = $4`,
+		e.Boundary, p.seq, p.seq, p.session)
 }
 
 // paid counts a request beside the turns. One that used nothing that is known was not made.
@@ -83,7 +84,7 @@ func (p projector) resultsPruned(e ResultsPruned) error {
 			return err
 		}
 	}
-	return nil
+	return p.exec(`UPDATE session SET rewritten_seq = $1 WHERE id = $2`, p.seq, p.session)
 }
 
 func (p projector) directoriesRead(directories []string) error {

@@ -49,6 +49,9 @@ type Session struct {
 	// Pruned is the sequence that the session's history begins with since it was last
 	// pruned, or -1.
 	Pruned int64 `json:"-"`
+	// Rewritten is the sequence of the last event that changed what was sent already, a
+	// compaction or a pruning of results, or -1. An epoch that is older is replaced.
+	Rewritten int64 `json:"-"`
 }
 
 // LoadSession reads one session; ErrNotFound when there is none.
@@ -57,10 +60,10 @@ func LoadSession(ctx context.Context, tx store.Tx, id string) (Session, error) {
 	var location, rules, budgets, fork, retention, revert, changes string
 	err := tx.QueryRow(ctx, `SELECT title, location, agent, model_provider, model, model_variant, created_ms, interrupt_seq,
 		parent_id, depth, rules, budgets, resume_seq, history_seq, compaction_seq,
-		slug, archived_ms, fork, retention, revert, changes, compact_seq, pruned_seq FROM session WHERE id = $1`, id).
+		slug, archived_ms, fork, retention, revert, changes, compact_seq, pruned_seq, rewritten_seq FROM session WHERE id = $1`, id).
 		Scan(&s.Title, &location, &s.Agent, &s.Model.Provider, &s.Model.Model, &s.Model.Variant, &s.Created, &s.Interrupt,
 			&s.Parent, &s.Depth, &rules, &budgets, &s.Resume, &s.History, &s.Compaction,
-			&s.Slug, &s.Archived, &fork, &retention, &revert, &changes, &s.Compact, &s.Pruned)
+			&s.Slug, &s.Archived, &fork, &retention, &revert, &changes, &s.Compact, &s.Pruned, &s.Rewritten)
 	if isNotFound(err) {
 		return Session{}, fmt.Errorf("session %s: %w", clip(id), ErrNotFound)
 	}

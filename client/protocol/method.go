@@ -15,6 +15,8 @@ const (
 	MethodSessionMove      = "session.move"      // MoveSessionParams → Session
 	MethodSessionChildren  = "session.children"  // SessionParams → SessionList
 	MethodSessionUsage     = "session.usage"     // SessionParams → SessionUsage
+	MethodSessionContext   = "session.context"   // SessionParams → ContextReport
+	MethodContextMetrics   = "context.metrics"   // nothing → ContextMetrics
 	MethodInboxCancel      = "inbox.cancel"      // InboxParams → Receipt
 	MethodInboxChange      = "inbox.change"      // ChangePromptParams → Receipt
 	MethodPermissionsList  = "permissions.list"  // PermissionsParams → PermissionList

@@ -82,7 +82,8 @@ func (a *app) start(ctx context.Context) (err error) {
 	if err := a.openStore(ctx); err != nil {
 		return err
 	}
-	encoder := session.Encoder{IDs: session.NewIDs(session.SystemClock{}), Clock: session.SystemClock{}}
+	clock := session.SystemClock{Zone: a.config.Zone()}
+	encoder := session.Encoder{IDs: session.NewIDs(clock), Clock: clock}
 	a.startOutputs(ctx)
 	a.permissions = session.NewPermissions(a.store, encoder, append(outputRules(a.config.Data), rules(a.config.Rules)...), a.agents,
 		a.answered, a.logger.Named("permissions"))
@@ -149,14 +150,14 @@ func (a *app) startRunner(ctx context.Context, encoder session.Encoder) error {
 		return err
 	}
 	a.backend = &backend{log: a.store, sessions: sessions, permissions: a.permissions, todos: todos, coordinator: a.coordinator, live: live,
-		plugins: a.plugins, agents: a.agents, catalog: a.catalog, keys: newKeys(a.store.KV(), time.Now), directory: a.directory}
+		plugins: a.plugins, agents: a.agents, catalog: a.catalog, runner: work, keys: newKeys(a.store.KV(), time.Now), directory: a.directory}
 	tokens := server.NewTokenStore(a.store.KV(), time.Now)
 	var err error
 	a.server, err = server.New(server.Options{
 		Listen: a.listen, Socket: socketPath(a.config.Data), AllowedHosts: a.config.AllowedHosts, AllowedOrigins: a.config.AllowedOrigins,
 		Version: version, Logger: a.logger.Named("server"),
 	}, server.Backend{
-		Sessions: sessionService{a.backend}, Prompts: promptService{a.backend}, Waiting: waitingService{a.backend}, Reports: reportService{a.backend}, Blobs: blobService{a.store.Blobs()}, Control: controlService{a.backend},
+		Sessions: sessionService{a.backend}, Prompts: promptService{a.backend}, Waiting: waitingService{a.backend}, Reports: reportService{a.backend}, Contexts: contextService{a.backend}, Blobs: blobService{a.store.Blobs()}, Control: controlService{a.backend},
 		Permissions: permissionService{a.backend}, Questions: questionService{a.backend}, Plugins: pluginService{a.backend}, Agents: agentService{a.backend}, Models: modelService{a.backend},
 		Events: eventService{a.backend}, Deltas: deltaService{a.backend}, Access: tokens, Tokens: tokens,
 		Ready: func(context.Context) error { return nil },

@@ -12,6 +12,7 @@ import (
 	"github.com/plinthhost/plinth/host/plugin"
 	"github.com/plinthhost/plinth/host/server"
 	"github.com/plinthhost/plinth/session"
+	"github.com/plinthhost/plinth/session/runner"
 	"github.com/plinthhost/plinth/session/view"
 	"github.com/plinthhost/plinth/store"
 )
@@ -27,6 +28,7 @@ type backend struct {
 	plugins     *plugin.Manager
 	agents      *session.Agents
 	catalog     *catalog.Catalog
+	runner      *runner.Runner
 	keys        *keys
 	// directory is where a session works whose creator does not say.
 	directory string

@@ -27,7 +27,7 @@ func (a *app) openCatalog(candidates []plugin.Candidate) error {
 		Capabilities: session.Capabilities{Known: true, Tools: true}}
 	providers := map[string]catalog.Provider{offline.Name: {Fixed: map[string]catalog.Override{offline.Model: known}}}
 	for name, configured := range a.config.Providers {
-		provider := catalog.Provider{Models: configured.Models}
+		provider := catalog.Provider{Models: configured.Models, System: configured.System}
 		if configured.Discover {
 			provider.List = a.lister(name, candidates)
 		}

@@ -77,6 +77,9 @@ func (a *app) startPlugins(ctx context.Context) error {
 		a.plugins.Refused(err)
 		a.logger.Error("plugin refused", "error", err)
 	}
+	if err := a.plugins.RequireMissing(); err != nil {
+		return err
+	}
 	return a.explainMissing(refused)
 }
 
@@ -147,7 +150,7 @@ func (u unavailable) Stream(context.Context, session.ModelRequest) iter.Seq2[ses
 func pluginSettings(configured map[string]config.Plugin) (map[string]plugin.Settings, error) {
 	all := make(map[string]plugin.Settings, len(configured))
 	for id, settings := range configured {
-		one := plugin.Settings{Disabled: !settings.Enabled, Limits: settings.Limits, Secrets: settings.Secrets, Record: plugin.Record(settings.Record),
+		one := plugin.Settings{Disabled: !settings.Enabled, Required: settings.Required, Limits: settings.Limits, Secrets: settings.Secrets, Record: plugin.Record(settings.Record),
 			ExtismSDK: settings.Engine == "extism-sdk"}
 		if len(settings.Config) > 0 {
 			if err := json.Unmarshal(settings.Config, &one.Config); err != nil {

@@ -25,18 +25,22 @@ type Rules interface {
 type Context struct {
 	plugin *Plugin
 	keys   []string
+	spec   session.SourceSpec
 	reach  *Reach
 }
 
 // NewContext makes the sources of the plugin with the keys of its manifest.
-func NewContext(plugin *Plugin, keys []string, reach *Reach) *Context {
+func NewContext(plugin *Plugin, keys []string, spec session.SourceSpec, reach *Reach) *Context {
 	keys = slices.Clone(keys)
 	slices.Sort(keys)
-	return &Context{plugin: plugin, keys: keys, reach: reach}
+	return &Context{plugin: plugin, keys: keys, spec: spec, reach: reach}
 }
 
 // Keys are the manifest's keys, ascending.
 func (c *Context) Keys() []string { return c.keys }
+
+// Spec is what manifest and operator say of the keys.
+func (c *Context) Spec() session.SourceSpec { return c.spec }
 
 // Observe samples all keys in one call.
 func (c *Context) Observe(ctx context.Context, observation session.Observation) ([]session.SourceState, error) {

@@ -50,7 +50,7 @@ func (p project) ruledBy(decide Rules) *Reach {
 func observe(t *testing.T, guest *bridgetest.Guest, observation session.Observation) ([]session.SourceState, error) {
 	t.Helper()
 	plugin, _ := loadGuest(t, guest, abi.ExportContext)
-	return NewContext(plugin, []string{"acme/test/now"}, ruledBy(&ruled{})).Observe(t.Context(), observation)
+	return NewContext(plugin, []string{"acme/test/now"}, session.SourceSpec{}, ruledBy(&ruled{})).Observe(t.Context(), observation)
 }
 
 func TestASourceSeesItsObservation(t *testing.T) {
@@ -122,7 +122,7 @@ func TestASourceIsBounded(t *testing.T) {
 	guest := bridgetest.New().Answers(abi.ExportContext, fmt.Sprintf(`{"ok":{"sources":[{"key":"k","state":"value","baseline":%q}]}}`, strings.Repeat("x", MaxSourceBytes+1)))
 	plugin, _ := loadGuest(t, guest, abi.ExportContext)
 	plugin.Builtin = true
-	if _, err := NewContext(plugin, nil, ruledBy(&ruled{})).Observe(t.Context(), session.Observation{}); err != nil {
+	if _, err := NewContext(plugin, nil, session.SourceSpec{}, ruledBy(&ruled{})).Observe(t.Context(), session.Observation{}); err != nil {
 		t.Errorf("a builtin has more room: %v", err)
 	}
 }
@@ -146,7 +146,7 @@ func TestASourceNeverAsks(t *testing.T) {
 		guest := bridgetest.NewAsking().Asks(abi.ExportContext, test.operation, test.request, `{"ok":{"sources":[{"key":"k","state":"value","value":`, `}]}}`)
 		plugin, _ := loadGuest(t, guest, abi.ExportContext)
 		decide := &ruled{rules: rules()}
-		states, err := NewContext(plugin, []string{"k"}, p.ruledBy(decide)).Observe(t.Context(), session.Observation{Location: p.location})
+		states, err := NewContext(plugin, []string{"k"}, session.SourceSpec{}, p.ruledBy(decide)).Observe(t.Context(), session.Observation{Location: p.location})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -165,7 +165,7 @@ func TestASourceWhoseRulesCannotBeRead(t *testing.T) {
 	p := newProject(t)
 	guest := bridgetest.NewAsking().Asks(abi.ExportContext, "fs.list", `{"path":"."}`, `{"ok":{"sources":[{"key":"k","state":"value","value":`, `}]}}`)
 	plugin, _ := loadGuest(t, guest, abi.ExportContext)
-	states, err := NewContext(plugin, nil, p.ruledBy(&ruled{rules: rules(), fails: errors.New("disk full")})).Observe(t.Context(), session.Observation{Location: p.location})
+	states, err := NewContext(plugin, nil, session.SourceSpec{}, p.ruledBy(&ruled{rules: rules(), fails: errors.New("disk full")})).Observe(t.Context(), session.Observation{Location: p.location})
 	if err != nil || string(states[0].Value) != `{"error":{"kind":"failed","message":"disk full"}}` {
 		t.Errorf("%s, %v", states[0].Value, err)
 	}
@@ -176,7 +176,7 @@ func TestTheEnvironmentOfAProject(t *testing.T) {
 	p := newProject(t)
 	plugin := loadBuiltin(t, "core/environment", abi.ExportContext)
 	decide := &ruled{rules: rules()}
-	source := NewContext(plugin, []string{"core/instructions", "core/date", "core/environment"}, p.ruledBy(decide))
+	source := NewContext(plugin, []string{"core/instructions", "core/date", "core/environment"}, session.SourceSpec{}, p.ruledBy(decide))
 	if diff := cmp.Diff([]string{"core/date", "core/environment", "core/instructions"}, source.Keys()); diff != "" {
 		t.Error(diff)
 	}
@@ -208,7 +208,7 @@ func TestSessionsAreKeptApart(t *testing.T) {
 	guest := bridgetest.New().AnswersThen(abi.ExportContext,
 		`{"ok":{"sources":[{"key":"k","state":"value","baseline":"first"}]}}`, `{"ok":{"sources":[{"key":"k","state":"value","baseline":"again"}]}}`)
 	plugin, _ := load(t, wasm.Spec{Wasm: guest.Bytes(), Entries: []string{abi.ExportContext}})
-	source := NewContext(plugin, []string{"k"}, ruledBy(&ruled{}))
+	source := NewContext(plugin, []string{"k"}, session.SourceSpec{}, ruledBy(&ruled{}))
 	for _, id := range []string{"ses_1", "ses_2"} {
 		states, err := source.Observe(t.Context(), session.Observation{Session: id})
 		if err != nil || states[0].Baseline != "first" {

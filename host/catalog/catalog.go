@@ -40,6 +40,8 @@ type Provider struct {
 	// Fixed are the models of a provider that no configuration can add to, with what is
 	// known of them. It takes the place of Models.
 	Fixed map[string]Override
+	// System is that of models without one of their own.
+	System string
 	// List asks the server for its models and answers what it said: GET models below
 	// the base URL, at most MaxAnswer bytes. Nil when it is not asked.
 	List func(ctx context.Context) ([]byte, error)

@@ -102,9 +102,9 @@ func TestLayers(t *testing.T) {
 		FirstEvent: time.Second, Idle: time.Minute,
 	}
 	c := newCatalog(t, catalog.Options{
-		Providers: map[string]catalog.Provider{"p": {}, "q": {}},
+		Providers: map[string]catalog.Provider{"p": {System: "You are p's."}, "q": {System: "You are q's."}},
 		Configured: map[session.ModelRef]catalog.Override{
-			ref("p/gpt-4o"): {Name: "Ours", Output: 5, Request: own, Variants: map[string]catalog.Request{
+			ref("p/gpt-4o"): {Name: "Ours", System: "You are ours.", Output: 5, Request: own, Variants: map[string]catalog.Request{
 				"high": {
 					Generation: session.Generation{MaxTokens: whole(200), TopP: number(0), Seed: whole(0), Stop: []string{}},
 					Options:    map[string]json.RawMessage{"effort": json.RawMessage(`{"level":"high"}`)},
@@ -123,6 +123,7 @@ func TestLayers(t *testing.T) {
 	plain := builtin
 	plain.Ref, plain.Name, plain.Output = ref("p/gpt-4o"), "Ours", 5
 	plain.Generation, plain.Options, plain.FirstEvent, plain.Idle = own.Generation, own.Options, time.Second, time.Minute
+	plain.System = "You are ours."
 	plain.Headers = map[string]string{"X-Team": "one", "X-Plan": "a"}
 	high := plain
 	high.Ref = ref("p/gpt-4o:high")
@@ -133,10 +134,11 @@ func TestLayers(t *testing.T) {
 	same := plain
 	same.Ref = ref("p/gpt-4o:same")
 	cheap := builtin
+	cheap.System = "You are q's."
 	cheap.Ref, cheap.Price, cheap.Capabilities, cheap.Context = ref("q/gpt-4o"), &session.Price{Input: 1}, session.Capabilities{Known: true}, 64000
 	for text, want := range map[string]session.ModelInfo{
 		"p/gpt-4o:high": high, "p/gpt-4o": plain, "p/gpt-4o:default": plain, "p/gpt-4o:same": same, "q/gpt-4o": cheap,
-		"q/nothing": {Ref: ref("q/nothing")},
+		"q/nothing": {Ref: ref("q/nothing"), System: "You are q's."},
 	} {
 		if diff := cmp.Diff(want, model(t, c, ref(text))); diff != "" {
 			t.Errorf("%s: %s", text, diff)

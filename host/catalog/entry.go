@@ -20,6 +20,7 @@ type Override struct {
 	Output       int64 // tokens
 	Price        *session.Price
 	Capabilities session.Capabilities // all of them, when Known
+	System       string               // told to agents without a system text
 	Request                           // of the model's own
 	// Variants are further settings by name; none is session.VariantDefault.
 	Variants map[string]Request
@@ -119,7 +120,7 @@ func (c *Catalog) found(ctx context.Context, provider string, refresh bool) list
 // entry lays together what the sources say of a model, without a variant.
 func (c *Catalog) entry(ref session.ModelRef, told listing) Entry {
 	ref = own(ref)
-	e := Entry{ModelInfo: session.ModelInfo{Ref: ref}, variants: map[string]Request{}}
+	e := Entry{ModelInfo: session.ModelInfo{Ref: ref, System: c.options.Providers[ref.Provider].System}, variants: map[string]Request{}}
 	if known, ok := c.options.Providers[ref.Provider].Fixed[ref.Model]; ok {
 		e.add(Builtin, known)
 	} else if known, ok := c.builtin.find(ref.Model); ok {
@@ -143,6 +144,7 @@ func (e *Entry) add(source Source, o Override) {
 	set(&e.Output, o.Output)
 	set(&e.Price, o.Price)
 	set(&e.Capabilities, o.Capabilities)
+	set(&e.System, o.System)
 	o.over(&e.ModelInfo)
 	maps.Copy(e.variants, o.Variants)
 }

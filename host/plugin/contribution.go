@@ -44,11 +44,8 @@ func (m *Manager) contributions(plugin *bridge.Plugin, manifest abi.Manifest) (a
 		all = append(all, m.options.Kinds.Tools.Contribute(declared.Name, 0, tool))
 	}
 	if len(manifest.Contexts) > 0 {
-		keys := make([]string, len(manifest.Contexts))
-		for i, source := range manifest.Contexts {
-			keys[i] = source.Key
-		}
-		source := bridge.NewContext(plugin, keys, reach)
+		keys, spec := m.sources(manifest)
+		source := bridge.NewContext(plugin, keys, spec, reach)
 		all = append(all, m.options.Kinds.Contexts.Contribute(manifest.ID, 0, source))
 	}
 	for _, declared := range manifest.Transforms {

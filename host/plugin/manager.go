@@ -59,6 +59,7 @@ type Connection struct {
 // Settings is what the operator says of one plugin.
 type Settings struct {
 	Disabled bool
+	Required bool // no session begins while its context sources are unavailable
 	Config   map[string]any
 	Limits   map[string]int64 // in place of the manifest's, by its names
 	// Secrets are references by the handles of the manifest's secret requests.
@@ -135,6 +136,7 @@ func (m *Manager) Add(ctx context.Context, candidate Candidate) error {
 	if err != nil {
 		err = fmt.Errorf("plugin %s from %s: %w", candidate.Manifest.ID, candidate.Origin, err)
 		status.State, status.Error = Failed, err.Error()
+		m.standIn(candidate)
 	}
 	m.record(status)
 	return err
@@ -287,9 +289,7 @@ func revisionOf(module, config []byte) string {
 // Close closes all plugins and waits for their calls. Safe twice.
 func (m *Manager) Close() error {
 	for _, status := range m.Plugins() {
-		if status.State == Active {
-			m.options.Registries.Remove(status.ID, "")
-		}
+		m.options.Registries.Remove(status.ID, "") // also what stands in for one that failed
 	}
 	m.mu.Lock()
 	connections := m.connections

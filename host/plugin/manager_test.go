@@ -185,7 +185,8 @@ func TestGoodPluginsBesideABadOne(t *testing.T) {
 	}
 }
 
-// A name that another plugin has refuses the whole plugin: nothing of it is there.
+// A name that another plugin has refuses the whole plugin: of it there is only what stands
+// in for its context sources.
 func TestActivationIsAllOrNothing(t *testing.T) {
 	w := newWorld(t, Options{Providers: map[string]Connection{"local": connection(t, "acme/second", "")}})
 	if err := w.Add(t.Context(), packed(t, saying("first"), manifest("acme/first", toolTable("greet")))); err != nil {
@@ -200,9 +201,10 @@ func TestActivationIsAllOrNothing(t *testing.T) {
 		!strings.HasPrefix(err.Error(), "plugin acme/second from test.wasm: ") {
 		t.Errorf("%v", err)
 	}
-	if diff := cmp.Diff(before, w.names()); diff != "" {
+	if diff := cmp.Diff(append(before, "context acme/second of acme/second"), w.names()); diff != "" {
 		t.Error(diff)
 	}
+	unavailable(t, w.contexts()["acme/second"], "acme/second/now")
 	if text, err := w.call(t, "greet"); text != "first" || err != nil {
 		t.Errorf("%q, %v", text, err)
 	}
@@ -302,9 +304,10 @@ func TestProvidersNeedTheirCodec(t *testing.T) {
 		if err == nil || err.Error() != "plugin acme/all from test.wasm: "+test.want {
 			t.Errorf("%s: %v", test.name, err)
 		}
-		if names := w.names(); names != nil {
-			t.Errorf("%s: registered %q", test.name, names)
+		if diff := cmp.Diff([]string{"context acme/all of acme/all"}, w.names()); diff != "" {
+			t.Errorf("%s: registered %s", test.name, diff)
 		}
+		unavailable(t, w.contexts()["acme/all"], "acme/all/now")
 	}
 }
 

@@ -144,7 +144,7 @@ func TestOtherKindsOfCallsRepeat(t *testing.T) {
 		spec := builtinSpec(t, "core/environment", abi.ExportContext)
 		s := newStage(t, spec, replay.Options{})
 		location := project(t)
-		states, err := bridge.NewContext(s.plugin(t), []string{"core/environment"}, reach()).Observe(t.Context(),
+		states, err := bridge.NewContext(s.plugin(t), []string{"core/environment"}, session.SourceSpec{}, reach()).Observe(t.Context(),
 			session.Observation{Session: "ses_1", Agent: "build", Location: location, Now: clock{}.Now()})
 		if err != nil {
 			t.Fatal(err)

@@ -29,6 +29,7 @@ func (s *Server) routes() http.Handler {
 	s.pluginRoutes(api)
 	s.agentRoutes(api)
 	s.modelRoutes(api)
+	s.contextRoutes(api)
 	s.tokenRoutes(api)
 	s.healthRoutes(api)
 	s.eventRoute(api)

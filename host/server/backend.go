@@ -17,6 +17,7 @@ type Backend struct {
 	Waiting     Waiting
 	Control     Control
 	Reports     Reports
+	Contexts    Contexts
 	Permissions Permissions
 	Questions   Questions
 	Plugins     Plugins
@@ -98,6 +99,13 @@ type Reports interface {
 	// Children answers the sessions that its calls made, oldest first.
 	Children(ctx context.Context, session string) (protocol.SessionList, error)
 	Usage(ctx context.Context, session string) (protocol.SessionUsage, error)
+}
+
+// Contexts tell what models are told.
+type Contexts interface {
+	// Report is of a session's next request. It records nothing.
+	Report(ctx context.Context, session string) (protocol.ContextReport, error)
+	Metrics(ctx context.Context) (protocol.ContextMetrics, error)
 }
 
 // Permissions are what waits for a person to allow it, and what people allowed for

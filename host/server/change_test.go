@@ -52,6 +52,12 @@ func TestChangeSession(t *testing.T) {
 	if usage := get[protocol.SessionUsage](r, call{method: "GET", path: path + "/usage"}); usage.SessionID == "" || usage.Cursor == "" {
 		t.Errorf("%+v", usage)
 	}
+	if report := get[protocol.ContextReport](r, call{method: "GET", path: path + "/context"}); report.SessionID == "" || report.Sources == nil || report.Messages == nil {
+		t.Errorf("%+v", report)
+	}
+	if metrics := get[protocol.ContextMetrics](r, call{method: "GET", path: "/v1/context/metrics"}); metrics.Baselines != 1 || metrics.Sources == nil {
+		t.Errorf("%+v", metrics)
+	}
 }
 
 // TestRulesNeedApprove: who may not answer permissions may not set rules that answer

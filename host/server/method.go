@@ -77,6 +77,14 @@ func (s *Server) methodTable() map[string]method {
 			usage, err := s.backend.Reports.Usage(ctx, p.SessionID)
 			return usage, p.SessionID, usage.Cursor, err
 		}),
+		protocol.MethodSessionContext: takes(protocol.ScopeRead, func(ctx context.Context, _ Caller, p protocol.SessionParams) (any, string, string, error) {
+			report, err := s.contextReport(ctx, p.SessionID)
+			return report, p.SessionID, report.Cursor, err
+		}),
+		protocol.MethodContextMetrics: takes(protocol.ScopeRead, func(ctx context.Context, _ Caller, _ protocol.NoParams) (any, string, string, error) {
+			metrics, err := s.contextMetrics(ctx)
+			return metrics, "", "", err
+		}),
 		protocol.MethodInboxCancel: takes(protocol.ScopeWrite, func(ctx context.Context, caller Caller, p protocol.InboxParams) (any, string, string, error) {
 			receipt, err := s.backend.Waiting.Cancel(ctx, caller, p.SessionID, p.ID)
 			return receipt, receipt.SessionID, receipt.Cursor, err

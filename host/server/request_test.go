@@ -109,6 +109,8 @@ func TestRequests(t *testing.T) {
 	diff(t, "cursor", r.Head("ses_a"), moved.Cursor)
 	good("session.children", `{"sessionID":"ses_a"}`, `"sessions":[]`)
 	good("session.usage", `{"sessionID":"ses_a"}`, `"turns":14`)
+	good("session.context", `{"sessionID":"ses_a"}`, `"window":1000`)
+	good("context.metrics", `{}`, `"updates":0`)
 	for _, test := range []struct {
 		method, params string
 		want           protocol.Code

@@ -31,8 +31,12 @@ func TestWhatAPromptSaysBesideItsText(t *testing.T) {
 		t.Errorf("the plain request is %+v", got)
 	}
 	special := requests[1]
-	if diff := cmp.Diff([]session.TextPart{{ID: "agent", Text: "You build."}, {ID: "prompt", Text: "Be brief."}}, special.System); diff != "" {
+	if diff := cmp.Diff([]session.TextPart{{ID: "baseline", Text: "You build."}}, special.System); diff != "" {
 		t.Error(diff)
+	}
+	if n := len(special.Messages); special.Messages[n-2].Parts[0].Text != "Special" || special.Messages[n-1].Role != session.RoleSystem ||
+		special.Messages[n-1].Parts[0].Text != "Be brief." {
+		t.Errorf("behind the prompt stands %+v", special.Messages[n-1])
 	}
 	if diff := cmp.Diff([]string{"other"}, names(special)); diff != "" {
 		t.Error(diff)

@@ -11,7 +11,6 @@ import (
 
 	"github.com/plinthhost/plinth/registry"
 	"github.com/plinthhost/plinth/session"
-	"github.com/plinthhost/plinth/session/epoch"
 	"github.com/plinthhost/plinth/store"
 )
 
@@ -47,6 +46,7 @@ func (d *drain) boundary(ctx context.Context, a *activity) (*turn, error) {
 		if !changed && !errors.Is(err, session.ErrMoved) || context.Cause(ctx) != nil {
 			return nil, err
 		}
+		d.metrics.Contended()
 	}
 }
 
@@ -104,17 +104,9 @@ func (t *turn) prepare(ctx context.Context, w window) error {
 	if err := t.spendable(ctx, w.session); err != nil {
 		return fail(err)
 	}
-	unusable := t.choose(ctx, w, step)
-	facts, err := t.context(ctx, &w, promoted)
-	if err != nil {
-		return fail(err)
-	}
+	facts, err := t.draft(ctx, &w, promoted, step)
 	payloads = append(payloads, facts...)
-	if unusable != nil {
-		return fail(unusable)
-	}
-	t.lower(ctx, w)
-	if err := t.transformRequest(ctx); err != nil {
+	if err != nil {
 		return fail(err)
 	}
 	digest, err := digestOf(t.request)
@@ -138,73 +130,8 @@ func (t *turn) prepare(ctx context.Context, w window) error {
 		return err
 	}
 	a.started, a.steps = true, step
+	t.told(facts)
 	return nil
-}
-
-// context samples the sources and answers what is recorded of them and of the
-// prompts: an epoch begins before the first promotion, an update follows it.
-func (t *turn) context(ctx context.Context, w *window, promoted []session.Input) ([]session.Payload, error) {
-	observed := t.observe(ctx, *w)
-	if err := context.Cause(ctx); err != nil {
-		return nil, err
-	}
-	render := func(parts []session.TextPart) ([]session.TextPart, error) {
-		return t.transformSystem(ctx, parts)
-	}
-	var payloads []session.Payload
-	fresh := w.epoch == nil
-	if fresh {
-		initialized, err := epoch.Initialize(observed, render)
-		if err != nil {
-			return nil, contextFailure(err)
-		}
-		payloads = append(payloads, initialized)
-		w.epoch = &session.Epoch{Baseline: initialized.Baseline, Snapshot: initialized.Snapshot, Seq: maxSeq}
-	}
-	for _, input := range promoted {
-		payloads = append(payloads, session.PromptPromoted{Message: input.ID, Prompt: input.Prompt, Created: input.Created, Synthetic: input.Synthetic})
-	}
-	if fresh {
-		return payloads, nil
-	}
-	change, err := epoch.Reconcile(*w.epoch, observed, render)
-	if err != nil {
-		return nil, contextFailure(err)
-	}
-	switch e := change.(type) {
-	case session.ContextReplaced:
-		w.epoch = &session.Epoch{Baseline: e.Baseline, Snapshot: e.Snapshot, Seq: maxSeq}
-		payloads = append(payloads, e)
-	case session.ContextUpdated:
-		e.Message = t.Encoder.IDs.New(session.PrefixMessage)
-		w.history = append(w.history, session.Message{ID: e.Message, Seq: maxSeq, Type: session.MessageSystem,
-			MessageBody: session.MessageBody{Text: e.Text}})
-		payloads = append(payloads, e)
-	}
-	return payloads, nil
-}
-
-func contextFailure(err error) error {
-	if blocked, ok := errors.AsType[*session.BlockedError](err); ok {
-		return &session.Failure{Code: session.FailureContextBlocked, Message: blocked.Error(), Retryable: true}
-	}
-	return err
-}
-
-// observe samples the contributed sources, each once.
-func (t *turn) observe(ctx context.Context, w window) []epoch.Observed {
-	observation := session.Observation{Session: t.session, Agent: t.agent.Name, Location: w.session.Location, Now: t.Encoder.Clock.Now()}
-	if w.epoch != nil {
-		observation.Previous = make(map[string]json.RawMessage, len(w.epoch.Snapshot))
-		for key, admitted := range w.epoch.Snapshot {
-			observation.Previous[key] = admitted.Value
-		}
-	}
-	var sources []epoch.Source
-	for _, entry := range registry.All(t.pin, t.Kinds.Contexts) {
-		sources = append(sources, epoch.Source{Name: entry.Name, Required: entry.Builtin, Revision: entry.Revision, Source: entry.Value})
-	}
-	return epoch.Observe(ctx, sources, observation, t.config.ContextTimeout, t.Logger)
 }
 
 // eligible answers the prompts a boundary promotes, in order: at most one queued

@@ -3,6 +3,7 @@ package runner_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -22,7 +23,8 @@ func TestRequestCases(t *testing.T) {
 		{Number: 95, Text: "A wake of a session with nothing pending makes no request and records nothing; a resume makes exactly one request.", Run: e95},
 		{Number: 97, Text: "A turn that was prepared for a place which the session has left meanwhile is not sent.",
 			Ours: "The log refuses the turn, and the same drain makes it anew at the destination: a drain belongs to a session and not to a place.", Run: e97},
-		{Number: 98, Text: "The system text is that of the agent, then the baseline of the context; what is empty is left out.", Run: e98},
+		{Number: 98, Text: "The system text is that of the agent, then the baseline of the context; what is empty is left out.",
+			Ours: "The agent's text is the first part of the baseline, so that it stays the same until the epoch ends.", Run: e98},
 		{Number: 100, Text: "A session that is switched to another agent while its context is sampled finishes the turn as the agent it " +
 			"began with; the next turn is the other one's.", Run: e100},
 		{Number: 101, Text: "A session that is switched to another model while the first one is looked up makes this request with the first.", Run: e101},
@@ -91,6 +93,9 @@ func e97(t *testing.T) {
 	if turn := only(t, payloads[session.TurnStarted](w, id)); turn.Location != "/there" {
 		t.Errorf("turn %+v", turn)
 	}
+	if got := w.Runner.ContextCounts(); got.Contended != 1 || got.Baselines != 1 {
+		t.Errorf("counted %+v", got)
+	}
 	if ended := ended(w, id); ended.Outcome != session.Completed {
 		t.Errorf("ended %+v", ended)
 	}
@@ -101,7 +106,7 @@ func e98(t *testing.T) {
 		agent, baseline string
 		want            []string
 	}{
-		"both":     {"You build.", "Monday", []string{"You build.", "core/date is Monday"}},
+		"both":     {"You build.", "Monday", []string{"You build.\n\ncore/date is Monday"}},
 		"agent":    {"You build.", "", []string{"You build."}},
 		"baseline": {"", "Monday", []string{"core/date is Monday"}},
 		"neither":  {"", "", nil},
@@ -146,8 +151,11 @@ func e100(t *testing.T) {
 	for i, turn := range payloads[session.TurnStarted](w, id) {
 		got = append(got, turn.Agent+" "+w.Provider.Requests()[i].Agent+" "+assistants(w, id)[i].Agent+" "+w.Provider.Requests()[i].System[0].Text)
 	}
-	if diff := cmp.Diff([]string{"build build build You build.", "other other other You are another."}, got); diff != "" {
+	if diff := cmp.Diff([]string{"build build build You build.\n\nx", "other other other You build.\n\nx"}, got); diff != "" {
 		t.Error(diff)
+	}
+	if got := lastTexts(w)[1]; !strings.HasSuffix(got, "You are another.") {
+		t.Errorf("the other one is told %q", got)
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 // formatTool is the tool by which a model gives a structured answer.
 const formatTool = session.FormatTool
 
-const formatSystem = "The answer must be structured: when you have it, call the tool " + formatTool + " once, with the whole answer as its input. " +
+const formatSystem = "The answer to this prompt must be structured: when you have it, call the tool " + formatTool + " once, with the whole answer as its input. " +
 	"Text beside it is not read."
 
 const formatReminder = "The structured answer is missing. Call the tool " + formatTool + " now, with the whole answer as its input."

@@ -1,6 +1,7 @@
 package runner_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -78,8 +79,8 @@ func TestTheToolOfAStructuredAnswer(t *testing.T) {
 	if got := request.Tools[1]; string(got.Input) != person {
 		t.Errorf("offered %+v", got)
 	}
-	if n := len(request.System); n != 1 || request.System[0].ID != "format" {
-		t.Errorf("system %+v", request.System)
+	if n := len(request.Messages); n != 2 || request.Messages[1].Role != session.RoleSystem || !strings.Contains(request.Messages[1].Parts[0].Text, structured) {
+		t.Errorf("messages %+v", request.Messages)
 	}
 	if n := len(w.Provider.Requests()); n != 2 {
 		t.Errorf("%d requests: the tool of the same name ran", n)

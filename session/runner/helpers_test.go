@@ -227,3 +227,36 @@ func only[T any](t *testing.T, all []T) T {
 	}
 	return all[0]
 }
+
+// transformer is a transform of a function.
+type transformer struct {
+	spec session.TransformSpec
+	edit func(input session.TransformInput) []session.Edit
+}
+
+func (t transformer) Spec() session.TransformSpec { return t.spec }
+func (t transformer) Apply(_ context.Context, input session.TransformInput) ([]session.Edit, error) {
+	return t.edit(input), nil
+}
+
+// systemEditor is a transform of the system text.
+func systemEditor(name string, edit func(input session.TransformInput) []session.Edit) session.Transform {
+	parts := []session.RequestPart{session.RequestSystem}
+	return transformer{session.TransformSpec{Name: name, Reads: parts, Writes: parts}, edit}
+}
+
+// prefix reports whether the second request begins with all that a provider caches of
+// the first one.
+func prefix(first, second session.ModelRequest) bool {
+	n := len(first.Messages)
+	return n <= len(second.Messages) && same(first.System, second.System) && same(first.Tools, second.Tools) && same(first.Messages, second.Messages[:n])
+}
+
+func same(a, b any) bool {
+	left, err := json.Marshal(a)
+	if err != nil {
+		return false
+	}
+	right, err := json.Marshal(b)
+	return err == nil && string(left) == string(right)
+}

@@ -2,6 +2,7 @@ package runner_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -106,14 +107,14 @@ func TestSwitchesWhileATurnRuns(t *testing.T) {
 		step := assistants(w, id)[i]
 		got = append(got, step.Agent+" "+step.Model.Model+" "+request.System[0].Text)
 	}
-	if diff := cmp.Diff([]string{"build m1 You build.", "other m2 You are another."}, got); diff != "" {
+	if diff := cmp.Diff([]string{"build m1 You build.", "other m2 You build."}, got); diff != "" {
 		t.Error(diff)
 	}
 	if n := len(payloads[session.ToolSucceeded](w, id)); n != 1 {
 		t.Errorf("%d calls succeeded, want that of the first agent", n)
 	}
-	if got := w.Provider.Requests()[1].Messages; len(got) != 3 {
-		t.Errorf("the switches are told to the model: %+v", got)
+	if got := w.Provider.Requests()[1].Messages; len(got) != 4 || !strings.HasSuffix(got[3].Parts[0].Text, "You are another.") {
+		t.Errorf("of the switches the model is told %+v", got)
 	}
 	if n := len(payloads[session.ContextInitialized](w, id)) + len(payloads[session.ContextReplaced](w, id)); n != 1 {
 		t.Errorf("%d context epochs began, want 1", n)

@@ -19,25 +19,16 @@ func (t *turn) lower(ctx context.Context, w window) {
 	request.Purpose, request.Session, request.Agent, request.Model = session.PurposeTurn, t.session, t.agent.Name, t.current.Model
 	request.Tools, request.ToolChoice, request.Generation = t.definitions, "auto", generation
 	request.CacheKey = t.session
-	system := func(id, text string) {
-		if text != "" {
-			request.System = append(request.System, session.TextPart{ID: id, Text: text})
-		}
+	if w.epoch.Baseline != "" {
+		request.System = []session.TextPart{{ID: "baseline", Text: w.epoch.Baseline}}
 	}
-	system("agent", t.agent.System)
-	system("baseline", w.epoch.Baseline)
 	for _, message := range w.history {
 		lowered := lowerMessage(message, w.epoch.Seq, t.current.Model)
 		t.inline(ctx, lowered)
 		request.Messages = append(request.Messages, lowered...)
 	}
-	system("prompt", t.prompt.System)
-	if t.format != nil {
-		system("format", formatSystem)
-	}
 	if t.last {
 		request.ToolChoice = "none"
-		request.Messages = append(request.Messages, textMessage("last-step", session.RoleSystem, lastStepReminder))
 	}
 	t.request = request
 }
@@ -98,7 +89,7 @@ func lowerMessage(message session.Message, epoch int64, model session.ModelRef) 
 	}
 	switch message.Type {
 	case session.MessageUser:
-		return []session.ModelMessage{lowerPrompt(message.ID, message.Prompt)}
+		return append([]session.ModelMessage{lowerPrompt(message.ID, message.Prompt)}, ruled(message)...)
 	case session.MessageSynthetic:
 		switch {
 		case message.Ignored:
@@ -124,6 +115,18 @@ func lowerMessage(message session.Message, epoch int64, model session.ModelRef) 
 
 func textMessage(id string, role session.Role, text string) session.ModelMessage {
 	return session.ModelMessage{ID: id, Role: role, Parts: []session.ModelPart{{ID: id + "/0", Type: session.PartText, Text: text}}}
+}
+
+// ruled makes the messages of what the prompt says of its answer. They stand behind it
+// for good, so that what follows keeps its beginning.
+func ruled(message session.Message) (messages []session.ModelMessage) {
+	if message.Prompt.System != "" {
+		messages = append(messages, textMessage(message.ID+"/system", session.RoleSystem, message.Prompt.System))
+	}
+	if len(message.Prompt.Format) > 0 {
+		messages = append(messages, textMessage(message.ID+"/format", session.RoleSystem, formatSystem))
+	}
+	return messages
 }
 
 // lowerPrompt makes the user's message: the text, and what was attached.

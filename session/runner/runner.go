@@ -10,6 +10,7 @@ import (
 
 	"github.com/plinthhost/plinth/registry"
 	"github.com/plinthhost/plinth/session"
+	"github.com/plinthhost/plinth/session/epoch"
 	"github.com/plinthhost/plinth/session/schema"
 	"github.com/plinthhost/plinth/store"
 )
@@ -69,15 +70,16 @@ type Services struct {
 	Logger      hclog.Logger
 }
 
-// Runner drains sessions. It keeps no state of its own between drains.
+// Runner drains sessions. It keeps no state of its own between drains but counts.
 type Runner struct {
 	Services
-	config Config
+	config  Config
+	metrics *epoch.Metrics
 }
 
 // New makes a runner.
 func New(services Services, config Config) *Runner {
-	return &Runner{Services: services, config: config}
+	return &Runner{Services: services, config: config, metrics: &epoch.Metrics{}}
 }
 
 // Drain works on the session until nothing is eligible: first on what was left

@@ -9,6 +9,7 @@ import (
 
 	"github.com/plinthhost/plinth/registry"
 	"github.com/plinthhost/plinth/session"
+	"github.com/plinthhost/plinth/session/epoch"
 	"github.com/plinthhost/plinth/session/schema"
 )
 
@@ -33,6 +34,8 @@ type turn struct {
 	before      string         // snapshot of the files, empty for none
 	request     session.ModelRequest
 	beginning   session.TurnStarted
+	observed    []epoch.Observed
+	outcome     epoch.Outcome // of observed; zero when the epoch began with it
 
 	answer *answer
 	called []toolRun // of local tools, in order

@@ -99,7 +99,7 @@ func New(t testing.TB, options Options) *World {
 func agentsWith(others []session.Agent) []session.Agent {
 	all := session.DefaultAgents()
 	for i := range all {
-		all[i].System = ""
+		all[i].System, all[i].Reminder, all[i].Leaving = "", "", ""
 	}
 	for _, other := range others {
 		all = slices.DeleteFunc(all, func(agent session.Agent) bool { return agent.Name == other.Name })

@@ -44,7 +44,7 @@ func TestSources(t *testing.T) {
 		{"ses_2", map[string]json.RawMessage{sessionKey: []byte(`{"a":[1e400,"x"]}`)}, `{"a":[1e400,"x"]}`, "The session is now ses_2."},
 	}
 	each(t, func(t *testing.T, g guest) {
-		sources := bridge.NewContext(toolsOf(t, g).Plugin, []string{sessionKey, unavailableKey, absentKey}, nothing())
+		sources := bridge.NewContext(toolsOf(t, g).Plugin, []string{sessionKey, unavailableKey, absentKey}, session.SourceSpec{}, nothing())
 		for _, test := range tests {
 			states, err := sources.Observe(t.Context(), session.Observation{
 				Session: test.session, Agent: "build", Now: clock{}.Now(), Previous: test.previous,

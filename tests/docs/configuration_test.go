@@ -96,10 +96,11 @@ func documentKeys(t *testing.T) []keyOf {
 
 // pluginKinds are the settings of one plugin, which the loader takes apart by hand.
 var pluginKinds = map[string]keyOf{
-	"enabled": {kind: "true or false", preset: "`true`"},
-	"config":  {kind: "table", preset: "–"},
-	"limits":  {kind: "table", preset: "–"},
-	"secrets": {kind: "table", preset: "–"},
+	"enabled":  {kind: "true or false", preset: "`true`"},
+	"required": {kind: "true or false", preset: "`false`"},
+	"config":   {kind: "table", preset: "–"},
+	"limits":   {kind: "table", preset: "–"},
+	"secrets":  {kind: "table", preset: "–"},
 }
 
 // unwrap answers the struct in a type, or nil and the kind of value.

@@ -20,6 +20,8 @@ type agentTable struct {
 	Mode        *string          `toml:"mode"`        // of a new agent: all
 	System      *string          `toml:"system"`      // its own system text
 	SystemFile  *string          `toml:"system_file"` // absolute path of a file with that text
+	Reminder    *string          `toml:"reminder"`    // behind the system text, while it is the agent
+	Leaving     *string          `toml:"leaving"`     // told when the session leaves it
 	Model       *string          `toml:"model"`       // "provider/model"; the session's
 	Variant     *string          `toml:"variant"`     // of that model
 	Steps       *int             `toml:"steps"`       // 0: any number
@@ -81,6 +83,10 @@ func (l *loader) agent(at string, agent session.Agent, table agentTable) session
 		l.within(key("steps"), agent.Steps, 0, maxSteps)
 	}
 	agent.System = l.system(at, agent.System, table)
+	set(&agent.Reminder, table.Reminder)
+	set(&agent.Leaving, table.Leaving)
+	l.systemSize(key("reminder"), agent.Reminder)
+	l.systemSize(key("leaving"), agent.Leaving)
 	agent.Model = l.agentModel(at, agent.Model, table)
 	agent.Actions = l.actions(key("actions"), agent.Actions, table.Actions)
 	l.rules(key("rules"), table.Rules)
@@ -101,9 +107,7 @@ func (l *loader) system(at, text string, table agentTable) string {
 		l.problem(join(at, "system_file"), nil, "has no place beside system; keep one of them")
 	case table.System != nil:
 		text = *table.System
-		if len(text) > session.MaxAgentSystem {
-			l.problem(join(at, "system"), nil, "has %d bytes, the limit is %d", len(text), session.MaxAgentSystem)
-		}
+		l.systemSize(join(at, "system"), text)
 	case table.SystemFile != nil:
 		key := join(at, "system_file")
 		path := l.absolute(key, *table.SystemFile)
@@ -117,6 +121,13 @@ func (l *loader) system(at, text string, table agentTable) string {
 		text = read
 	}
 	return text
+}
+
+// systemSize bounds a text that models are told.
+func (l *loader) systemSize(key, text string) {
+	if len(text) > session.MaxAgentSystem {
+		l.problem(key, nil, "has %d bytes, the limit is %d", len(text), session.MaxAgentSystem)
+	}
 }
 
 // readSystem reads a system text, without the line end behind it.

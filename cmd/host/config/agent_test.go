@@ -42,6 +42,8 @@ disabled = true
 [agents.review]
 description = "Reads changes"
 system = "Read the change."
+reminder = "Change nothing."
+leaving = "Enough read."
 options = {reasoning = {effort = "low"}, tier = 2}
 [[agents.review.rules]]
 action = "edit"
@@ -81,7 +83,7 @@ model = "p/small/2"
 	}
 	want = append(want,
 		session.Agent{Name: "helper", Mode: session.AgentSubagent, Model: &session.ModelRef{Provider: "p", Model: "small/2"}},
-		session.Agent{Name: "review", Mode: session.AgentAll, Description: "Reads changes", System: "Read the change.",
+		session.Agent{Name: "review", Mode: session.AgentAll, Description: "Reads changes", System: "Read the change.", Reminder: "Change nothing.", Leaving: "Enough read.",
 			Rules:      []session.Rule{{Action: "edit", Resource: "*", Effect: session.Deny}},
 			Generation: session.Generation{MaxTokens: new(int64(4096)), TopP: new(0.5), Stop: []string{"END"}},
 			Options:    map[string]json.RawMessage{"reasoning": json.RawMessage(`{"effort":"low"}`), "tier": json.RawMessage("2")}})
@@ -99,7 +101,7 @@ func TestProblemsOfAgents(t *testing.T) {
 	rule := func(text string) string { return "[agents.a]\nrules = [{" + text + "}]" }
 	for name, test := range map[string]struct{ text, want string }{
 		"name":            {"[agents.Plan]", "FILE:1: agents.Plan: an agent's name begins"},
-		"unknown":         {"[agents.a]\nmodle = \"x\"", "FILE:2: agents.a.modle: unknown key; known here: description, mode, system, system_file, model, variant, steps, actions, rules, generation, options, disabled"},
+		"unknown":         {"[agents.a]\nmodle = \"x\"", "FILE:2: agents.a.modle: unknown key; known here: description, mode, system, system_file, reminder, leaving, model, variant, steps, actions, rules, generation, options, disabled"},
 		"no table":        {"agents = 1", "FILE:1: agents: must be a table"},
 		"description":     {"[agents.a]\ndescription = \"a\\nb\"", "FILE:2: agents.a.description: must be one line of at most 1024 bytes"},
 		"mode":            {"[agents.a]\nmode = \"main\"", `FILE:2: agents.a.mode = "main": must be one of primary, subagent, all, hidden`},
@@ -107,6 +109,8 @@ func TestProblemsOfAgents(t *testing.T) {
 		"steps' kind":     {"[agents.a]\nsteps = \"3\"", "FILE:2: agents.a.steps: must be a whole number"},
 		"system twice":    {"[agents.a]\nsystem = \"x\"\nsystem_file = \"/x\"", "FILE:3: agents.a.system_file: has no place beside system"},
 		"system":          {"[agents.a]\nsystem = \"" + strings.Repeat("x", 65537) + "\"", "FILE:2: agents.a.system: has 65537 bytes, the limit is 65536"},
+		"reminder":        {"[agents.a]\nreminder = \"" + strings.Repeat("x", 65537) + "\"", "FILE:2: agents.a.reminder: has 65537 bytes, the limit is 65536"},
+		"leaving":         {"[agents.a]\nleaving = \"" + strings.Repeat("x", 65537) + "\"", "FILE:2: agents.a.leaving: has 65537 bytes, the limit is 65536"},
 		"system_file":     {"[agents.a]\nsystem_file = \"x.md\"", `FILE:2: agents.a.system_file = "x.md": must be an absolute path`},
 		"no system_file":  {"[agents.a]\nsystem_file = \"/nowhere/x.md\"", `FILE:2: agents.a.system_file = "/nowhere/x.md": cannot be read: no such file`},
 		"a folder":        {"[agents.a]\nsystem_file = \"/\"", `FILE:2: agents.a.system_file = "/": is not a regular file; name one with a system text`},

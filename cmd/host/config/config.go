@@ -6,6 +6,7 @@ package config
 
 import (
 	"encoding/json"
+	"time"
 
 	"github.com/plinthhost/plinth/host/catalog"
 	"github.com/plinthhost/plinth/session"
@@ -19,6 +20,8 @@ type Config struct {
 	Agent string
 	// Agents are all there are, by name; those of session.DefaultAgents.
 	Agents []session.Agent
+	// Timezone is the user's, an IANA name; empty for this machine's.
+	Timezone string
 	// Listen is the TCP address of the API; "127.0.0.1:4747".
 	Listen string
 	// AllowedHosts are names, without port, that the Host header may have besides
@@ -50,8 +53,12 @@ type Config struct {
 	// File is the configuration file that was looked for, there or not.
 	File string
 
-	origins origins // of what the file, variables and flags gave
+	zone    *time.Location // of Timezone
+	origins origins        // of what the file, variables and flags gave
 }
+
+// Zone is the user's time zone, nil for this machine's.
+func (c Config) Zone() *time.Location { return c.zone }
 
 // Rule is one permission rule. Action and Resource are patterns.
 type Rule struct {
@@ -78,6 +85,8 @@ type Plugins struct {
 // Plugin is one [plugins."owner/name"].
 type Plugin struct {
 	Enabled bool // true
+	// Required: no session begins while its context sources are unavailable; false.
+	Required bool
 	// Config is the plugin's own configuration as a JSON object; nil when not given.
 	Config json.RawMessage
 	// Limits take the place of the manifest's, by its names.

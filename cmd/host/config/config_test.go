@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -57,6 +58,7 @@ const full = `
 model = "local/llama/3"
 agent = "plan"
 listen = "[::1]:0"
+timezone = "Europe/Berlin"
 allowed_hosts = ["plinth.example", "10.0.0.1"]
 allowed_origins = ["https://plinth.example:8443"]
 data = "~/data"
@@ -88,6 +90,7 @@ inherit = ["DISPLAY", "CARGO_*"]
 enabled = false
 
 [plugins."acme/rules"]
+required = true
 config = {rules = ["be kind"], level = 3}
 
 [plugins."acme/rules".secrets]
@@ -105,7 +108,7 @@ func TestFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := config.Config{
-		Model: session.ModelRef{Provider: "local", Model: "llama/3"}, Agent: "plan", Agents: session.DefaultAgents(), Listen: "[::1]:0",
+		Model: session.ModelRef{Provider: "local", Model: "llama/3"}, Agent: "plan", Agents: session.DefaultAgents(), Timezone: "Europe/Berlin", Listen: "[::1]:0",
 		AllowedHosts: []string{"plinth.example", "10.0.0.1"}, AllowedOrigins: []string{"https://plinth.example:8443"},
 		Data: filepath.Join(dir, "data"),
 		Providers: map[string]config.Provider{"local": {Plugin: "core/openai", BaseURL: "http://127.0.0.1:8080/v1",
@@ -114,7 +117,7 @@ func TestFile(t *testing.T) {
 		Runner: runner(3, 2), Engine: config.Engine{MemoryMiB: 1024}, ToolOutput: config.ToolOutput{MaxLines: 2000, MaxBytes: 51200, KeepDays: 7},
 		Process: config.Process{Shell: "zsh", Inherit: []string{"DISPLAY", "CARGO_*"}},
 		Plugins: config.Plugins{Folders: []string{"/opt/plugins", filepath.Join(dir, "plugins")}, Settings: map[string]config.Plugin{
-			"acme/weather": {}, "acme/rules": {Enabled: true, Config: json.RawMessage(`{"level":3,"rules":["be kind"]}`),
+			"acme/weather": {}, "acme/rules": {Enabled: true, Required: true, Config: json.RawMessage(`{"level":3,"rules":["be kind"]}`),
 				Secrets: map[string]string{"rules-key": "env:RULES_KEY", "other-key": "file:/keys/other"}}}},
 		LogLevel: "debug", File: filepath.Join(dir, ".config/plinth/config.toml"),
 	}
@@ -148,7 +151,7 @@ func TestProblems(t *testing.T) {
 	for name, test := range map[string]struct{ text, want string }{
 		"syntax":           {"agent = ", "FILE:1: "},
 		"twice":            {"agent = \"a\"\nagent = \"b\"", "FILE:2: "},
-		"unknown":          {"\nmodle = \"x\"", "FILE:2: modle: unknown key; known here: model, agent, listen,"},
+		"unknown":          {"\nmodle = \"x\"", "FILE:2: modle: unknown key; known here: model, agent, timezone, listen,"},
 		"unknown table":    {"[loging]\nlevel = \"info\"", "FILE:1: loging: unknown key; known here: model,"},
 		"unknown below":    {"[runner]\nmax_turn = 1", "FILE:2: runner.max_turn: unknown key; known here: max_turns, max_parallel_tools"},
 		"unknown provider": {provider + "api_key = \"hush\"", "FILE:4: providers.p.api_key: unknown key; known here: plugin, base_url, secret, models"},
@@ -185,8 +188,13 @@ func TestProblems(t *testing.T) {
 		"turns":            {"[runner]\nmax_turns = 0", "FILE:2: runner.max_turns = 0: must be from 1 to 1000"},
 		"tools":            {"runner.max_parallel_tools = 257", "FILE:1: runner.max_parallel_tools = 257: must be from 1 to 256"},
 		"plugin id":        {"[plugins.weather]\nenabled = true", `FILE:1: plugins.weather: a plugin's table is named by its id, like [plugins."acme/weather"]`},
-		"plugin key":       {"[plugins.\"a/b\"]\nenable = true", `FILE:2: plugins."a/b".enable: unknown key; known here: enabled, engine, config, limits, record, secrets`},
+		"plugin key":       {"[plugins.\"a/b\"]\nenable = true", `FILE:2: plugins."a/b".enable: unknown key; known here: enabled, required, engine, config, limits, record, secrets`},
 		"plugin enabled":   {"[plugins.\"a/b\"]\nenabled = \"yes\"", `FILE:2: plugins."a/b".enabled = "yes": must be true or false`},
+		"plugin required":  {"[plugins.\"a/b\"]\nrequired = 1", `FILE:2: plugins."a/b".required = 1: must be true or false`},
+		"timezone":         {"timezone = \"Berlin\"", `FILE:1: timezone = "Berlin": must be the name of a time zone, like "Europe/Berlin" or "UTC"`},
+		"timezone local":   {"timezone = \"Local\"", `FILE:1: timezone = "Local": must be the name of a time zone`},
+		"timezone path":    {"timezone = \"../etc\"", `FILE:1: timezone = "../etc": must be the name of a time zone`},
+		"provider system":  {provider + "system = \"" + strings.Repeat("x", 65537) + "\"", "FILE:4: providers.p.system: has 65537 bytes, the limit is 65536"},
 		"plugin config":    {"[plugins.\"a/b\"]\nconfig = 1", `FILE:2: plugins."a/b".config = 1: must be a table`},
 		"plugin secrets":   {"[plugins.\"a/b\"]\nsecrets = \"sk-hush\"", `FILE:2: plugins."a/b".secrets: must be a table of references by the plugin's handles`},
 		"a list of them":   {"[plugins.\"a/b\"]\nsecrets = [\"env:hush\"]", `FILE:2: plugins."a/b".secrets: must be a table of references by the plugin's handles`},
@@ -308,5 +316,20 @@ d = "env:ZULU"
 	}
 	if diff := cmp.Diff([]string{"ALONE", "SHARED", "ZULU"}, got.SecretVariables()); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestTimezone(t *testing.T) {
+	_, environ := home(t, `timezone = "Europe/Berlin"`)
+	got, err := config.Load(config.Sources{Environ: environ})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if local := time.Date(2026, 7, 1, 22, 30, 0, 0, time.UTC).In(got.Zone()).Format(time.DateTime); local != "2026-07-02 00:30:00" {
+		t.Errorf("half past midnight in summer is %s", local)
+	}
+	_, environ = home(t, "")
+	if got, err = config.Load(config.Sources{Environ: environ}); err != nil || got.Zone() != nil {
+		t.Errorf("without a setting the zone is %v, %v", got.Zone(), err)
 	}
 }

@@ -17,6 +17,7 @@ import (
 type document struct {
 	Model          *string               `toml:"model"`
 	Agent          *string               `toml:"agent"`
+	Timezone       *string               `toml:"timezone"`
 	Listen         *string               `toml:"listen"`
 	AllowedHosts   []string              `toml:"allowed_hosts"`
 	AllowedOrigins []string              `toml:"allowed_origins"`
@@ -55,6 +56,7 @@ func (l *loader) decode(path string, data []byte) {
 		return
 	}
 	set(&l.config.Agent, doc.Agent)
+	set(&l.config.Timezone, doc.Timezone)
 	set(&l.config.Listen, doc.Listen)
 	set(&l.config.Data, doc.Data)
 	set(&l.config.LogLevel, doc.Log.Level)
@@ -169,6 +171,10 @@ func (l *loader) plugin(id string, settings map[string]any) Plugin {
 				plugin.Enabled = value
 				continue
 			}
+			if name == "required" {
+				plugin.Required = value
+				continue
+			}
 		case string:
 			if name == "record" {
 				plugin.Record = value
@@ -199,7 +205,7 @@ func (l *loader) plugin(id string, settings map[string]any) Plugin {
 			}
 		}
 		switch name {
-		case "enabled":
+		case "enabled", "required":
 			l.problem(key, settings[name], "must be true or false")
 		case "engine":
 			l.problem(key, settings[name], "must be plinth or extism-sdk")
@@ -210,7 +216,7 @@ func (l *loader) plugin(id string, settings map[string]any) Plugin {
 		case "secrets":
 			l.problem(key, nil, "must be a table of references by the plugin's handles") // it may be the secret itself
 		default:
-			l.problem(key, nil, "unknown key; known here: enabled, engine, config, limits, record, secrets")
+			l.problem(key, nil, "unknown key; known here: enabled, required, engine, config, limits, record, secrets")
 		}
 	}
 	return plugin

@@ -21,6 +21,7 @@ type modelTable struct {
 	Output       int                     `toml:"output"`  // tokens
 	Price        *priceTable             `toml:"price"`
 	Capabilities []string                `toml:"capabilities"`
+	System       string                  `toml:"system"` // of agents without one of their own
 	Generation   generationTable         `toml:"generation"`
 	Options      map[string]any          `toml:"options"`
 	Headers      map[string]string       `toml:"headers"`
@@ -74,7 +75,7 @@ func (l *loader) choosable(key string, ref session.ModelRef) {
 
 func (l *loader) override(key string, table modelTable) catalog.Override {
 	o := catalog.Override{
-		Name: table.Name, Context: int64(table.Context), Output: int64(table.Output), Disabled: table.Disabled,
+		Name: table.Name, Context: int64(table.Context), Output: int64(table.Output), Disabled: table.Disabled, System: table.System,
 		Request: l.request(key, variantTable{table.Generation, table.Options, table.Headers, table.FirstEventMS, table.IdleMS}),
 	}
 	l.within(join(key, "context"), table.Context, 0, maxModelTokens)
@@ -82,6 +83,7 @@ func (l *loader) override(key string, table modelTable) catalog.Override {
 	if strings.ContainsFunc(table.Name, func(r rune) bool { return !strconv.IsPrint(r) }) {
 		l.problem(join(key, "name"), table.Name, "must be a line that can be shown")
 	}
+	l.systemSize(join(key, "system"), table.System)
 	if table.Price != nil {
 		o.Price = l.price(join(key, "price"), *table.Price)
 	}

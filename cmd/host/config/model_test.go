@@ -27,6 +27,7 @@ name = "Ours"
 context = 32768
 output = 4096
 capabilities = ["tools", "documents"]
+system = "You are ours."
 generation = { max_tokens = 1000, temperature = 1, top_p = 0.95, seed = -7, stop = ["END"] }
 first_event_ms = 90000
 idle_ms = 5
@@ -64,7 +65,7 @@ context = 1000
 	whole := func(n int64) *int64 { return &n }
 	want := map[session.ModelRef]catalog.Override{
 		{Provider: "p", Model: "meta/llama"}: {
-			Name: "Ours", Context: 32768, Output: 4096, Capabilities: session.Capabilities{Known: true, Tools: true, Documents: true},
+			Name: "Ours", System: "You are ours.", Context: 32768, Output: 4096, Capabilities: session.Capabilities{Known: true, Tools: true, Documents: true},
 			Price: &session.Price{Input: 75_000_000, Output: 300_000_000, CacheRead: 0, CacheWrite: 1e9, Tiers: []session.Tier{
 				{Above: 1000, Input: 150_000_000, Output: 1e9, CacheRead: 10_000_000, CacheWrite: 150_000_000},
 				{Above: 2000, Input: 300_000_000, Output: 2e9, CacheRead: 300_000_000, CacheWrite: 300_000_000},
@@ -101,9 +102,10 @@ func TestProblemsOfModels(t *testing.T) {
 		"not to choose":          {provider + `[models."p/n"]`, `FILE:5: models."p/n": the models of "p" are m; add it to models in [providers.p]`},
 		"offline":                {`[models."offline/m"]`, `FILE:1: models."offline/m": the provider offline has one model, "offline/rules"`},
 		"not a table":            {provider + "[models]\n\"p/m\" = 1", `FILE:6: models."p/m": must be a table`},
-		"unknown":                {table + `contxt = 1`, `FILE:6: models."p/m".contxt: unknown key; known here: name, disabled, context, output, price, capabilities, generation, options, headers, first_event_ms, idle_ms, variants`},
+		"unknown":                {table + `contxt = 1`, `FILE:6: models."p/m".contxt: unknown key; known here: name, disabled, context, output, price, capabilities, system, generation, options, headers, first_event_ms, idle_ms, variants`},
 		"disabled and chosen":    {"model = \"p/m\"\n" + table + `disabled = true`, `FILE:1: model = "p/m": is disabled in [models."p/m"]; choose another, or remove disabled there`},
 		"name":                   {table + `name = "a\nb"`, `FILE:6: models."p/m".name = "a\nb": must be a line that can be shown`},
+		"system":                 {table + `system = "` + strings.Repeat("x", 65537) + `"`, `FILE:6: models."p/m".system: has 65537 bytes, the limit is 65536`},
 		"context":                {table + `context = -1`, `FILE:6: models."p/m".context = -1: must be from 0 to 1073741824`},
 		"output":                 {table + `output = "4k"`, `FILE:6: models."p/m".output: must be a whole number`},
 		"capabilities":           {table + `capabilities = ["tools", "telepathy"]`, `FILE:6: models."p/m".capabilities = "telepathy": must be some of tools, reasoning, images, documents`},

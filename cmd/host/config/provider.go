@@ -26,6 +26,9 @@ type Provider struct {
 	// others from being chosen.
 	Discover bool   `toml:"discover"`
 	Region   string `toml:"region"` // of sigv4; empty for that in the host's name
+	// System is what agents without a system text of their own are told, where the model
+	// has none either.
+	System string `toml:"system"`
 
 	// Milliseconds; 0 for the default of egress.Timeouts.
 	TimeoutMS   int `toml:"timeout_ms"`    // of a whole request
@@ -79,6 +82,7 @@ func (l *loader) providers() {
 		l.within(key("timeout_ms"), p.TimeoutMS, 0, maxWait)
 		l.within(key("first_byte_ms"), p.FirstByteMS, 0, maxWait)
 		l.within(key("idle_ms"), p.IdleMS, 0, maxWait)
+		l.systemSize(key("system"), p.System)
 		l.reference(key("secret"), p.Secret)
 		if p.OAuth2 != nil {
 			l.oauth2(id, p)

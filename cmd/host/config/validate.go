@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
+	_ "time/tzdata" // for machines that know no time zones
 
 	"github.com/plinthhost/plinth/session"
 )
@@ -25,6 +27,7 @@ var (
 func (l *loader) validate() {
 	c := &l.config
 	l.chosenAgent()
+	l.timezone()
 	l.listen()
 	for i, host := range c.AllowedHosts {
 		if net.ParseIP(host) == nil && !hostname.MatchString(host) {
@@ -61,6 +64,21 @@ func (l *loader) listen() {
 	if n, portErr := strconv.ParseUint(port, 10, 16); err != nil || portErr != nil || n > 65535 || host != "localhost" && net.ParseIP(host) == nil {
 		l.problem("listen", l.config.Listen, `must be an IP address or localhost with a port, like "127.0.0.1:4747"`)
 	}
+}
+
+// timezone finds the zone. "Local" and "UTC" are names to the library, of which only the
+// second says the same on every machine.
+func (l *loader) timezone() {
+	name := l.config.Timezone
+	if name == "" {
+		return
+	}
+	zone, err := time.LoadLocation(name)
+	if err != nil || name == "Local" {
+		l.problem("timezone", name, `must be the name of a time zone, like "Europe/Berlin" or "UTC"; leave it out for this machine's`)
+		return
+	}
+	l.config.zone = zone
 }
 
 // isOrigin reports whether text is scheme, host and perhaps port, and no more.

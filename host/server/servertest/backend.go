@@ -270,6 +270,24 @@ func (m reports) Usage(_ context.Context, session string) (protocol.SessionUsage
 	return protocol.SessionUsage{SessionID: session, Turns: int64(len(r.events)), Cursor: m.head(r)}, nil
 }
 
+type contexts struct{ *Memory }
+
+func (m contexts) Report(_ context.Context, session string) (protocol.ContextReport, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r, err := m.find(session)
+	if err != nil {
+		return protocol.ContextReport{}, err
+	}
+	return protocol.ContextReport{SessionID: session, Window: 1000, Cursor: m.head(r)}, nil
+}
+
+func (m contexts) Metrics(context.Context) (protocol.ContextMetrics, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return protocol.ContextMetrics{Baselines: int64(len(m.sessions))}, nil
+}
+
 type waiting struct{ *Memory }
 
 func (m waiting) Cancel(_ context.Context, caller server.Caller, session, id string) (protocol.Receipt, error) {

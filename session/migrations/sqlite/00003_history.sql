@@ -7,6 +7,7 @@ ALTER TABLE session ADD COLUMN revert TEXT NOT NULL DEFAULT '';           -- JSO
 ALTER TABLE session ADD COLUMN changes TEXT NOT NULL DEFAULT '';          -- JSON, what became of the files
 ALTER TABLE session ADD COLUMN compact_seq INTEGER NOT NULL DEFAULT -1;   -- of a compaction that somebody asks for
 ALTER TABLE session ADD COLUMN pruned_seq INTEGER NOT NULL DEFAULT -1;    -- of the last pruning
+ALTER TABLE session ADD COLUMN rewritten_seq INTEGER NOT NULL DEFAULT -1; -- of the last compaction, or pruning of results
 CREATE INDEX session_compact ON session (id) WHERE compact_seq >= 0;
 CREATE INDEX session_slug ON session (slug) WHERE slug <> '';
 
