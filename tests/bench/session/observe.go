@@ -16,6 +16,7 @@ import (
 	"github.com/plinthhost/plinth/host/wasm"
 	"github.com/plinthhost/plinth/session"
 	"github.com/plinthhost/plinth/session/epoch"
+	"github.com/plinthhost/plinth/session/schema"
 )
 
 const (
@@ -78,7 +79,7 @@ func loadSources(engine *wasm.Engine) ([]epoch.Source, error) {
 			return nil, err
 		}
 		plugin := &bridge.Plugin{ID: id, Caller: bridge.NewCaller(module), Log: func(string, string) {}}
-		all = append(all, epoch.Source{Name: id, Source: bridge.NewContext(plugin, guestKeys(), &bridge.Reach{Services: &bridge.Services{}})})
+		all = append(all, epoch.Source{Name: id, Source: bridge.NewContext(plugin, guestKeys(), session.SourceSpec{}, &bridge.Reach{Services: &bridge.Services{}})})
 	}
 	return all, nil
 }
@@ -90,8 +91,9 @@ func guestKeys() []string {
 
 // observeAll samples every source once, and holds each to a value.
 func observeAll(ctx context.Context, all []epoch.Source) error {
-	observed := epoch.Observe(ctx, all, session.Observation{Session: "ses_bench", Agent: session.DefaultAgent,
-		Location: session.Location{Directory: "/project", Root: "/project"}, Now: time.Now()}, 2*time.Second, hclog.NewNullLogger())
+	sampler := epoch.Sampler{Timeout: 2 * time.Second, Schemas: &schema.Cache{}, Logger: hclog.NewNullLogger()}
+	observed := sampler.Observe(ctx, all, session.Observation{Session: "ses_bench", Agent: session.DefaultAgent,
+		Location: session.Location{Directory: "/project", Root: "/project"}, Now: time.Now()})
 	values := 0
 	for _, o := range observed {
 		if o.State == session.SourceValue {
