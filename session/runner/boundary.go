@@ -26,6 +26,8 @@ type window struct {
 	pending []session.Input
 	epoch   *session.Epoch // nil before the first
 	history []session.Message
+	// directories are those in which tools read files, ascending.
+	directories []string
 }
 
 // boundary reaches the safe point before a provider request: it samples the
@@ -65,6 +67,9 @@ func (d *drain) window(ctx context.Context) (w window, err error) {
 		case err == nil:
 			w.epoch, baseline = &running, running.Seq
 		case !errors.Is(err, session.ErrNotFound):
+			return err
+		}
+		if w.directories, err = session.LoadDirectories(ctx, tx, d.session); err != nil {
 			return err
 		}
 		w.history, err = session.LoadHistory(ctx, tx, w.session, baseline)
@@ -193,7 +198,8 @@ func contextFailure(err error) error {
 
 // observe samples the contributed sources, each once.
 func (t *turn) observe(ctx context.Context, w window) []epoch.Observed {
-	observation := session.Observation{Session: t.session, Agent: t.agent.Name, Location: w.session.Location, Now: t.Encoder.Clock.Now()}
+	observation := session.Observation{Session: t.session, Agent: t.agent.Name, Location: w.session.Location, Now: t.Encoder.Clock.Now(),
+		Directories: below(w.session.Location.Root, w.directories)}
 	if w.epoch != nil {
 		observation.Previous = make(map[string]json.RawMessage, len(w.epoch.Snapshot))
 		for key, admitted := range w.epoch.Snapshot {
