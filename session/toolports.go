@@ -5,6 +5,14 @@ import "context"
 // What a ToolHost may serve besides. A tool that asks for what its host does not
 // serve is told that it is unavailable.
 
+// ReadObserver hears of the files that a tool reads: what instructs beside them is told
+// from the next turn on.
+type ReadObserver interface {
+	// Read is called with the canonical absolute path of a file whose content the tool
+	// got. What is not below the root of the call's Location is left out.
+	Read(path string)
+}
+
 // Describer tells of the session.
 type Describer interface {
 	Describe(ctx context.Context) (Description, error)

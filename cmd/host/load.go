@@ -36,6 +36,7 @@ func (a *app) startPlugins(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	instructing(settings, a.config)
 	recordings, err := a.recordings()
 	if err != nil {
 		return err

@@ -35,6 +35,7 @@ func (o *operations) attach(ctx context.Context, request abi.FSAttach, _ []byte)
 		if err != nil {
 			return nil, nil, err
 		}
+		o.told(file)
 		return abi.FSAttached{Info: file.wire(info), Blob: blob, Mime: mimeOf(info.Name, value)}, nil, nil
 	})
 }

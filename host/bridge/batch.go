@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"sync"
+	"time"
 
 	abi "github.com/plinthhost/plinth/abi/v1"
 	"github.com/plinthhost/plinth/host/wasm"
@@ -146,8 +147,15 @@ func (g *gathering) wait(ctx context.Context, fn func(ctx context.Context) error
 		g.set(func() { g.waiting-- })
 		g.work()
 	}()
-	return fn(context.WithValue(ctx, gatheringKey{}, inside{}))
+	return fn(timeless{context.WithValue(ctx, gatheringKey{}, inside{})})
 }
+
+// timeless ends with its context and has no deadline, as in wasm.Wait: that of the call
+// stands meanwhile, and one that is derived with a time of its own would take an earlier
+// deadline for it.
+type timeless struct{ context.Context }
+
+func (timeless) Deadline() (time.Time, bool) { return time.Time{}, false }
 
 // inside marks what runs in a wait: it has nothing more to give up.
 type inside struct{}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	abi "github.com/plinthhost/plinth/abi/v1"
@@ -53,6 +54,7 @@ func (c *Context) Observe(ctx context.Context, observation session.Observation) 
 		Session:  host.session,
 		Location: wireLocation(observation.Location, observation.Now),
 		NowMS:    observation.Now.UnixMilli(), Previous: observation.Previous,
+		Directories: relative(observation.Location.Root, observation.Directories),
 	}, Call{Deadline: ContextDeadline, Session: observation.Session, Operations: host})
 	if err != nil {
 		return nil, err
@@ -68,6 +70,17 @@ func (c *Context) Observe(ctx context.Context, observation session.Observation) 
 			Baseline: source.Baseline, Update: source.Update, Removed: source.Removed}
 	}
 	return states, nil
+}
+
+// relative answers directories as paths from the root that they are below.
+func relative(root string, directories []string) []string {
+	var paths []string
+	for _, directory := range directories {
+		if inside, ok := strings.CutPrefix(directory, strings.TrimSuffix(root, "/")+"/"); ok && inside != "" {
+			paths = append(paths, inside)
+		}
+	}
+	return paths
 }
 
 // maxBuiltinSourceBytes is the limit of builtins: instruction files are theirs.

@@ -56,10 +56,10 @@ func observe(t *testing.T, guest *bridgetest.Guest, observation session.Observat
 func TestASourceSeesItsObservation(t *testing.T) {
 	guest := bridgetest.New().Reflects(abi.ExportContext, `{"ok":{"sources":[{"key":"k","state":"value","value":`, `}]}}`)
 	states, err := observe(t, guest, session.Observation{Session: "ses_1", Agent: "build", Now: clock{}.Now(),
-		Location: session.Location{Directory: "/d", Root: "/d"}, Previous: map[string]json.RawMessage{"acme/test/now": json.RawMessage(`{"a":1}`)}})
+		Location: session.Location{Directory: "/d", Root: "/d"}, Directories: []string{"/d/a", "/d/a/b c"}, Previous: map[string]json.RawMessage{"acme/test/now": json.RawMessage(`{"a":1}`)}})
 	want := `{"deadline_ms":250,"meta":{"plugin":"acme/test","revision":"r1"},"body":{"session":{"id":"ses_1","agent":"build"},` +
 		`"location":{"directory":"/d","root":"/d","git":false,"platform":"` + platform + `","utc_offset":60},` +
-		`"now_ms":1795163400000,"previous":{"acme/test/now":{"a":1}}}}`
+		`"now_ms":1795163400000,"directories":["a","a/b c"],"previous":{"acme/test/now":{"a":1}}}}`
 	if err != nil || len(states) != 1 {
 		t.Fatalf("%v, %v", states, err)
 	}
@@ -181,9 +181,15 @@ func TestTheEnvironmentOfAProject(t *testing.T) {
 		t.Error(diff)
 	}
 	states, err := source.Observe(t.Context(), session.Observation{Location: p.location, Now: clock{}.Now()})
-	if err != nil || len(states) != 3 {
+	if err != nil || len(states) != 6 {
 		t.Fatalf("%v, %v", states, err)
 	}
+	for _, state := range states[3:] {
+		if state.State != session.SourceAbsent {
+			t.Errorf("nothing of it is there: %+v", state)
+		}
+	}
+	states = states[:3]
 	text := ""
 	for _, state := range states {
 		if state.State != session.SourceValue {

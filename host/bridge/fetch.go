@@ -27,6 +27,9 @@ func (o *operations) fetch(ctx context.Context, request abi.HTTPFetch, raw []byt
 	if o.reach.Fetcher == nil {
 		return nil, nil, noGrant("http", grantHTTP)
 	}
+	if o.host == nil && (request.Blob || request.Method != "" && request.Method != http.MethodGet) {
+		return nil, nil, refuse(abi.KindUnavailable, "http.fetch of a context source is a GET without blob; the rest is for tools")
+	}
 	body, err := content(request.Body, request.Text, raw)
 	if err != nil {
 		return nil, nil, err
@@ -51,7 +54,7 @@ func (o *operations) fetch(ctx context.Context, request abi.HTTPFetch, raw []byt
 	}
 	fetch := egress.Fetch{Method: method, URL: request.URL, Headers: request.Headers, Body: body, Redirect: request.Redirect,
 		Handles: request.Secrets, MaxBody: most, Timeout: time.Duration(request.TimeoutMS) * time.Millisecond}
-	if o.reach.AnyURL {
+	if o.reach.AnyURL && o.host != nil {
 		if _, err := o.reach.Fetcher.Check(method, request.URL); err == nil {
 			o.touch() // what is asked for then is a redirect of a request that was granted
 		}

@@ -20,7 +20,7 @@ import (
 const theSecret = "marker-of-a-secret-0123456789"
 
 // reaching gives the rig a server of which /api/* is granted, and a secret for it.
-func reaching(t *testing.T, r *rig, serve http.HandlerFunc) string {
+func reaching(t testing.TB, r *rig, serve http.HandlerFunc) string {
 	t.Helper()
 	server := httptest.NewServer(serve)
 	t.Cleanup(server.Close)

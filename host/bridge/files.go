@@ -19,6 +19,9 @@ const (
 	RootLocation = "location"
 	RootProject  = "project"
 	RootConfig   = "config"
+	// RootOperator holds the files that the operator's configuration lends the plugin;
+	// paths are absolute.
+	RootOperator = "operator"
 
 	// outside is what absolute paths that leave the location are below.
 	outside = "outside"
@@ -51,9 +54,12 @@ func (o *operations) folder(name abi.Path, access Access) (folder, error) {
 	if granted, ok := o.reach.Roots[root]; !ok || access == AccessWrite && granted != AccessWrite {
 		return folder{}, noGrant(fmt.Sprintf("the root %q", clip(root)), grant)
 	}
-	folders := map[string]string{RootLocation: o.location.Directory, RootProject: o.location.Root, RootConfig: o.reach.Config}
+	folders := map[string]string{RootLocation: o.location.Directory, RootProject: o.location.Root, RootConfig: o.reach.Config, RootOperator: "/"}
 	if _, ok := folders[root]; !ok {
 		return folder{}, refuse(abi.KindInvalidInput, "there is no root %q; there are location, project and config", clip(root))
+	}
+	if root == RootOperator && !o.reach.lent(name.Path) {
+		return folder{}, refuse(abi.KindDenied, "the operator's configuration does not name %q", clip(name.Path))
 	}
 	private := o.reach.Private
 	switch absolute := root == RootLocation && filepath.IsAbs(name.Path); {
@@ -81,7 +87,7 @@ func (f folder) resource(identity string) string {
 	switch f.name {
 	case RootConfig:
 		return "config:" + identity
-	case outside, kept:
+	case outside, kept, RootOperator:
 		absolute := path.Join(f.path, identity)
 		if relative, ok := strings.CutPrefix(absolute, f.location.Directory+"/"); ok {
 			return relative
@@ -98,7 +104,7 @@ func (f folder) resource(identity string) string {
 
 // named is an identity as the guest can name it again below the root it asked for.
 func (f folder) named(identity string) string {
-	if f.isOutside() && !path.IsAbs(identity) {
+	if (f.isOutside() || f.name == RootOperator) && !path.IsAbs(identity) {
 		return path.Join(f.path, identity)
 	}
 	return identity
@@ -250,8 +256,16 @@ func (o *operations) read(ctx context.Context, request abi.FSRead, _ []byte) (an
 			return nil, nil, fileError(err)
 		}
 		n = min(n, int(length))
+		o.told(file)
 		return abi.FSReadOK{Info: file.wire(file.Info()), Data: abi.Bytes{Length: n}, EOF: end}, data[:n], nil
 	})
+}
+
+// told lets the session know of a file whose content a tool gets.
+func (o *operations) told(file opened) {
+	if observer, ok := o.host.(session.ReadObserver); ok {
+		observer.Read(path.Join(file.path, file.Identity()))
+	}
 }
 
 func fileError(err error) error {

@@ -23,7 +23,7 @@ type project struct {
 	reach    *Reach
 }
 
-func newProject(t *testing.T) project {
+func newProject(t testing.TB) project {
 	t.Helper()
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {

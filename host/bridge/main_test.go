@@ -66,8 +66,10 @@ func load(t testing.TB, spec wasm.Spec) (*Plugin, *logged) {
 		}
 	})
 	spec.Name, spec.CheckInit = "acme/test", CheckInit
-	if spec.Init, err = Init(spec.Name, nil); err != nil {
-		t.Fatal(err)
+	if spec.Init == nil {
+		if spec.Init, err = Init(spec.Name, nil); err != nil {
+			t.Fatal(err)
+		}
 	}
 	module, err := engine.Load(t.Context(), spec)
 	if err != nil {

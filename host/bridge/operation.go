@@ -52,7 +52,7 @@ func Table() []Operation {
 		{Name: abi.OpFSList, Action: actionRead, Resource: "the directory, then each entry without asking", Grant: grantRead, run: typed((*operations).list)},
 		{Name: abi.OpFSRead, Action: actionRead, Resource: "the file", Grant: grantRead, run: typed((*operations).read)},
 		{Name: abi.OpFSStat, Action: actionRead, Resource: "the file, without asking", Grant: grantRead, run: typed((*operations).stat)},
-		{Name: abi.OpHTTPFetch, Action: actionFetch, Resource: "the URL, when it is not granted", Grant: grantHTTP, Tools: true, Effect: true, run: typed((*operations).fetch)},
+		{Name: abi.OpHTTPFetch, Action: actionFetch, Resource: "the URL, when it is not granted", Grant: grantHTTP, Effect: true, run: typed((*operations).fetch)},
 		{Name: abi.OpKVDelete, Grant: grantKV, Effect: true, run: typed((*operations).kvDelete)},
 		{Name: abi.OpKVGet, Grant: grantKV, run: typed((*operations).kvGet)},
 		{Name: abi.OpKVList, Grant: grantKV, run: typed((*operations).kvList)},

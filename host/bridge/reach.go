@@ -1,7 +1,10 @@
 package bridge
 
 import (
+	"path"
 	"sync"
+
+	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/plinthhost/plinth/host/egress"
 	"github.com/plinthhost/plinth/host/fsys"
@@ -61,6 +64,9 @@ func (s *Services) operation(name string) (Operation, bool) {
 type Grants struct {
 	// Roots are the roots it may reach: location, project, config.
 	Roots map[string]Access
+	// Files are absolute paths and patterns that the operator's configuration lends, below
+	// the root operator.
+	Files []string
 	// Fetcher makes its requests; nil for none. AnyURL: what is not granted may be
 	// asked for.
 	Fetcher *egress.Fetcher
@@ -69,6 +75,22 @@ type Grants struct {
 	Process bool
 	// Session names the session operations.
 	Session map[string]bool
+}
+
+// lent reports whether an absolute path is of the files, or is the folder that one of the
+// patterns begins in.
+func (g Grants) lent(name string) bool {
+	if !path.IsAbs(name) {
+		return false
+	}
+	name = path.Clean(name)
+	for _, pattern := range g.Files {
+		base, _ := doublestar.SplitPattern(pattern)
+		if matched, err := doublestar.Match(pattern, name); err == nil && matched || name == pattern || name == base {
+			return true
+		}
+	}
+	return false
 }
 
 // Access is what may be done below a root.

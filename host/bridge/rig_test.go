@@ -49,7 +49,7 @@ func (f operationFunc) Call(ctx context.Context, operation string, request []byt
 }
 
 // newRig grants everything but the network, and allows everything.
-func newRig(t *testing.T) *rig {
+func newRig(t testing.TB) *rig {
 	t.Helper()
 	r := &rig{project: newProject(t), relay: &relay{}, host: &wholeHost{}}
 	r.host.rules = allows("*")
@@ -66,7 +66,7 @@ func newRig(t *testing.T) *rig {
 }
 
 // stored gives the rig a store of values and blobs.
-func (r *rig) stored(t *testing.T) *rig {
+func (r *rig) stored(t testing.TB) *rig {
 	t.Helper()
 	opened, err := sqlite.Open(t.Context(), sqlite.Options{Dir: t.TempDir()})
 	if err != nil {

@@ -42,6 +42,10 @@ func TestASourceGetsNothingThatIsForTools(t *testing.T) {
 			if refused.Kind != abi.KindDenied || batched.Error == nil || batched.Error.Kind != abi.KindDenied {
 				t.Errorf("%s, which would ask: %+v, in a batch %+v", operation.Name, refused, batched.Error)
 			}
+		case operation.Name == abi.OpHTTPFetch:
+			if refused.Kind != abi.KindDenied || batched.Error == nil || batched.Error.Kind != abi.KindDenied { // it is not granted
+				t.Errorf("%s: %+v, in a batch %+v", operation.Name, refused, batched.Error)
+			}
 		case operation.Name == abi.OpKVGet: // nothing is stored yet
 		case operation.Name == abi.OpFSStat:
 			if refused.Kind != abi.KindDenied { // what would ask is denied

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	abi "github.com/plinthhost/plinth/abi/v1"
 	"github.com/plinthhost/plinth/host/bridge"
@@ -30,11 +31,19 @@ func (m *Manager) grants(manifest abi.Manifest) (bridge.Grants, error) {
 			grants.Session[operation] = true
 		}
 	}
+	lent := m.options.Settings[manifest.ID]
+	if grants.Files = lent.Files; len(grants.Files) > 0 {
+		grants.Roots[bridge.RootOperator] = bridge.AccessRead
+	}
 	injections, err := m.injections(manifest)
-	if err != nil || len(request.HTTP) == 0 {
+	if err != nil || len(request.HTTP)+len(lent.URLs) == 0 {
 		return grants, err
 	}
-	policy, anywhere, err := policyOf(request.HTTP)
+	addresses, err := lentAddresses(lent.URLs)
+	if err != nil {
+		return grants, err
+	}
+	policy, anywhere, err := policyOf(slices.Concat(request.HTTP, addresses))
 	if err != nil {
 		return grants, err
 	}
@@ -43,6 +52,20 @@ func (m *Manager) grants(manifest abi.Manifest) (bridge.Grants, error) {
 		Policy: policy, Secrets: injections, Scrubber: m.options.Scrubber, Network: m.options.Network,
 	})
 	return grants, err
+}
+
+// lentAddresses are requests for what the operator lends: each address, to be read.
+func lentAddresses(urls []string) ([]abi.ManifestHTTP, error) {
+	var requests []abi.ManifestHTTP
+	for _, url := range urls {
+		target, err := egress.ParseURL(url)
+		if err != nil {
+			return nil, err
+		}
+		requests = append(requests, abi.ManifestHTTP{Origins: []string{target.Origin.String()}, Methods: []string{"GET"},
+			Paths: []string{strings.ReplaceAll(target.Path, "*", "%2A")}})
+	}
+	return requests, nil
 }
 
 // policyOf compiles the requests for addresses, and reports whether any other may be

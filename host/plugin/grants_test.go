@@ -242,3 +242,30 @@ func TestSecretsThatAreRefused(t *testing.T) {
 		}
 	}
 }
+
+// What the operator lends is granted beside what the manifest asks for: files below a
+// root of their own, and each address to be read.
+func TestTheOperatorLends(t *testing.T) {
+	w := newWorld(t, Options{Settings: map[string]Settings{"acme/weather": {
+		Files: []string{"/home/ann/*.md"}, URLs: []string{"https://b.example/style*.md?v=1", "http://127.0.0.1:8080/"}}}})
+	grants, err := granted(t, w.Manager, requesting(t, "[[request.fs]]\nroot = \"config\"\naccess = \"read\"\nreason = \"r\"\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]bridge.Access{"config": "read", bridge.RootOperator: "read"}, grants.Roots); diff != "" || !slices.Equal(grants.Files, []string{"/home/ann/*.md"}) || grants.AnyURL {
+		t.Errorf("%s, %v", diff, grants.Files)
+	}
+	for request, granted := range map[string]bool{
+		"GET https://b.example/style*.md?v=2": true, "GET http://127.0.0.1:8080/": true,
+		"GET https://b.example/styles.md": false, "POST https://b.example/style*.md": false, "GET https://b.example/": false,
+	} {
+		method, url, _ := strings.Cut(request, " ")
+		if _, err := grants.Fetcher.Check(method, url); granted != (err == nil) {
+			t.Errorf("%s: %v", request, err)
+		}
+	}
+	nothing, err := granted(t, newWorld(t, Options{}).Manager, requesting(t, ""))
+	if err != nil || nothing.Fetcher != nil || len(nothing.Roots) > 0 || len(nothing.Files) > 0 {
+		t.Errorf("without the operator: %+v, %v", nothing, err)
+	}
+}

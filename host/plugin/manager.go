@@ -64,6 +64,10 @@ type Settings struct {
 	Limits   map[string]int64 // in place of the manifest's, by its names
 	// Secrets are references by the handles of the manifest's secret requests.
 	Secrets map[string]string
+	// Files are absolute paths and patterns that it may read, and URLs addresses that it
+	// may fetch, beside what its manifest asks for.
+	Files []string
+	URLs  []string
 	// Record says which calls are recorded.
 	Record Record
 	// ExtismSDK: it runs by extism/go-sdk, unmetered.

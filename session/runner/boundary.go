@@ -25,6 +25,8 @@ type window struct {
 	pending []session.Input
 	epoch   *session.Epoch // nil before the first
 	history []session.Message
+	// directories are those in which tools read files, ascending.
+	directories []string
 }
 
 // boundary reaches the safe point before a provider request: it samples the
@@ -65,6 +67,9 @@ func (d *drain) window(ctx context.Context) (w window, err error) {
 		case err == nil:
 			w.epoch, baseline = &running, running.Seq
 		case !errors.Is(err, session.ErrNotFound):
+			return err
+		}
+		if w.directories, err = session.LoadDirectories(ctx, tx, d.session); err != nil {
 			return err
 		}
 		w.history, err = session.LoadHistory(ctx, tx, w.session, baseline)

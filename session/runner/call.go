@@ -38,7 +38,8 @@ var errHeld = errors.New("the call waits for a person")
 // becomes of ctx, and before the turn ends.
 func (t *turn) start(ctx context.Context, run toolRun) {
 	t.calls.Go(func() {
-		output, err := t.execute(ctx, run)
+		read := &reading{root: t.current.Location.Root}
+		output, err := t.execute(ctx, run, read)
 		t.Live.End(t.session, run.message, run.call, session.LiveToolProgress)
 		if errors.Is(err, errHeld) {
 			t.mu.Lock()
@@ -46,7 +47,8 @@ func (t *turn) start(ctx context.Context, run toolRun) {
 			t.mu.Unlock()
 			return
 		}
-		if t.record(ctx, t.settlement(ctx, run, output, err)) == nil && errors.Is(err, errDeclined) {
+		facts := append(t.directoriesRead(read), t.settlement(ctx, run, output, err))
+		if t.record(ctx, facts...) == nil && errors.Is(err, errDeclined) {
 			t.cancel(errDeclined)
 		}
 	})
@@ -75,7 +77,7 @@ func (t *turn) settlement(ctx context.Context, run toolRun, output session.ToolO
 
 // execute takes a call through the pipeline: known, current, decoded, authorised,
 // invoked, validated.
-func (t *turn) execute(ctx context.Context, run toolRun) (session.ToolOutput, error) {
+func (t *turn) execute(ctx context.Context, run toolRun, read *reading) (session.ToolOutput, error) {
 	select {
 	case t.slots <- struct{}{}:
 		defer func() { <-t.slots }()
@@ -94,7 +96,7 @@ func (t *turn) execute(ctx context.Context, run toolRun) (session.ToolOutput, er
 	if err := t.decode(definition, run); err != nil {
 		return session.ToolOutput{}, err
 	}
-	host := &callHost{turn: t, run: run, plugin: asking(entry)}
+	host := &callHost{reading: read, turn: t, run: run, plugin: asking(entry)}
 	if err := host.authorise(ctx, definition); err != nil {
 		return session.ToolOutput{}, err
 	}

@@ -17,6 +17,7 @@ import (
 func (t *turn) choose(ctx context.Context, w window, step int) error {
 	t.current, t.lineage = w.session, w.lineage
 	t.history = w.history
+	t.remember(w.directories)
 	t.prompt = lastPrompt(w.history)
 	agent, known := t.Agents.Agent(w.session.Agent)
 	t.agent = agent

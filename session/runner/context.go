@@ -121,7 +121,8 @@ func contextFailure(err error) error {
 // observe samples the sources, each once: what the agent is told, then what is
 // contributed.
 func (t *turn) observe(ctx context.Context, w window, unusable bool) []epoch.Observed {
-	observation := session.Observation{Session: t.session, Agent: t.agent.Name, Location: w.session.Location, Now: t.Encoder.Clock.Now()}
+	observation := session.Observation{Session: t.session, Agent: t.agent.Name, Location: w.session.Location, Now: t.Encoder.Clock.Now(),
+		Directories: below(w.session.Location.Root, w.directories)}
 	if w.epoch != nil {
 		observation.Previous = make(map[string]json.RawMessage, len(w.epoch.Snapshot))
 		for key, admitted := range w.epoch.Snapshot {

@@ -12,6 +12,7 @@ import (
 
 // callHost is the session as one tool call sees it.
 type callHost struct {
+	*reading
 	turn     *turn
 	run      toolRun
 	plugin   string

@@ -49,6 +49,9 @@ type turn struct {
 	formatted bool  // the structured answer was given
 	// misformatted: one was given that does not fit.
 	misformatted bool
+	// directories are those that tools read in, as far as the session remembers them.
+	directories map[string]bool
+	crowded     bool // there are more than it remembers
 }
 
 // turnResult is how a turn came out. The closing events are not appended yet, so

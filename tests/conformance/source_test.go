@@ -48,7 +48,7 @@ func TestSources(t *testing.T) {
 		for _, test := range tests {
 			states, err := sources.Observe(t.Context(), session.Observation{
 				Session: test.session, Agent: "build", Now: clock{}.Now(), Previous: test.previous,
-				Location: session.Location{Directory: "/a/b", Root: "/a"},
+				Location: session.Location{Directory: "/a/b", Root: "/a"}, Directories: []string{"/a/ü", "/a/x/y"},
 			})
 			if err != nil || len(states) != 3 {
 				t.Fatalf("%v, %v", states, err)

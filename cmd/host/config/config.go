@@ -48,6 +48,10 @@ type Config struct {
 	Engine     Engine
 	Process    Process
 	Plugins    Plugins
+	// ProjectConfig: what a project's folder says of how to work in it counts, like its
+	// instruction files; true.
+	ProjectConfig bool
+	Instructions  Instructions
 	// LogLevel is trace, debug, info, warn or error; "info".
 	LogLevel string
 	// File is the configuration file that was looked for, there or not.
@@ -120,5 +124,7 @@ func defaults(folders Folders) Config {
 		Engine:     Engine{MemoryMiB: 1024},
 		ToolOutput: defaultToolOutput(),
 		LogLevel:   "info",
+
+		ProjectConfig: true,
 	}
 }

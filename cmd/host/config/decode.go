@@ -32,7 +32,11 @@ type document struct {
 	Agents     map[string]agentTable `toml:"agents"`
 	Budgets    []budgetTable         `toml:"budgets"`
 	ToolOutput toolOutputTable       `toml:"tool_output"`
-	Process    struct {
+
+	ProjectConfig *bool             `toml:"project_config"`
+	Instructions  instructionsTable `toml:"instructions"`
+
+	Process struct {
 		Shell   *string  `toml:"shell"`
 		Inherit []string `toml:"inherit"`
 	} `toml:"process"`
@@ -75,6 +79,8 @@ func (l *loader) decode(path string, data []byte) {
 	l.models(doc.Models)
 	l.network(doc.Network)
 	l.toolOutput(doc.ToolOutput)
+	set(&l.config.ProjectConfig, doc.ProjectConfig)
+	l.config.Instructions = Instructions(doc.Instructions)
 	l.config.Rules = doc.Permissions.Rules
 	l.agents(doc.Agents)
 	l.budgets(doc.Budgets)

@@ -34,6 +34,7 @@ func layers() []layer {
 			}},
 		{join("plugins", "folders"), "PLINTH_PLUGINS_FOLDERS", "--plugins",
 			func(l *loader, text string) { l.config.Plugins.Folders = list(text, string(filepath.ListSeparator)) }},
+		{"project_config", "PLINTH_DISABLE_PROJECT_CONFIG", "", (*loader).projectConfig},
 		{join("log", "level"), "PLINTH_LOG_LEVEL", "--log-level", func(l *loader, text string) { l.config.LogLevel = text }},
 	}
 }

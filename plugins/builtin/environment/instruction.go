@@ -6,10 +6,12 @@ import (
 	"github.com/plinthhost/plinth/sdk-plugins/go/jsonscan"
 )
 
-// instruction is one file of the value of core/instructions. The digest stands for
-// the text, which would be stored and sent around with every sample otherwise:
+// instruction is one file of the value of a source. The digest stands for the text,
+// which would be stored and sent around with every sample otherwise:
 //
 //	[{"path": "/p/AGENTS.md", "sha256": "…"}]
+//
+// What is said of files that there was no room for has no path.
 type instruction struct {
 	path   string
 	digest string

@@ -14,12 +14,13 @@ import (
 
 // sampler observes the sources with what was admitted before.
 type sampler struct {
-	host     *plinthtest.Host
-	project  fstest.MapFS
-	config   fstest.MapFS
-	location abi.Location
-	now      int64
-	previous map[string]json.RawMessage
+	host        *plinthtest.Host
+	project     fstest.MapFS
+	config      fstest.MapFS
+	location    abi.Location
+	now         int64
+	directories []string
+	previous    map[string]json.RawMessage
 }
 
 func newSampler(t *testing.T) *sampler {
@@ -38,7 +39,7 @@ func newSampler(t *testing.T) *sampler {
 // observe answers the states by key and takes the values as admitted.
 func (s *sampler) observe(t *testing.T) map[string]abi.SourceState {
 	t.Helper()
-	observed, err := plinthtest.Call[abi.ContextObserved](t, abi.ExportContext, abi.ContextObserve{Location: s.location, NowMS: s.now, Previous: s.previous})
+	observed, err := plinthtest.Call[abi.ContextObserved](t, abi.ExportContext, abi.ContextObserve{Location: s.location, NowMS: s.now, Directories: s.directories, Previous: s.previous})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +55,7 @@ func (s *sampler) observe(t *testing.T) map[string]abi.SourceState {
 			delete(s.previous, state.Key)
 		}
 	}
-	if want := []string{environmentKey, dateKey, instructionsKey}; !slices.Equal(keys, want) {
+	if want := []string{environmentKey, dateKey, instructionsKey, configuredKey, remoteKey, nestedKey}; !slices.Equal(keys, want) {
 		t.Fatalf("keys %v, want %v", keys, want)
 	}
 	return states
@@ -118,7 +119,7 @@ func TestInstructionsComeNearestFirst(t *testing.T) {
 		t.Errorf("state %s, update %q, removed %q\n got %q\nwant %q", got.State, got.Update, got.Removed, got.Baseline, want)
 	}
 	asked := []string{
-		"fs.stat config:AGENTS.md", "fs.read config:AGENTS.md", "fs.stat project:a/b/AGENTS.md",
+		"fs.stat config:AGENTS.md", "fs.read config:AGENTS.md", "fs.stat project:a/b/AGENTS.md", "fs.stat project:a/b/CLAUDE.md", "fs.stat project:a/b/CONTEXT.md",
 		"fs.stat project:a/AGENTS.md", "fs.read project:a/AGENTS.md", "fs.stat project:AGENTS.md", "fs.read project:AGENTS.md",
 	}
 	if !slices.Equal(s.host.Asked, asked) {

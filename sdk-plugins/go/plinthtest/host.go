@@ -15,7 +15,8 @@ import (
 
 // Host answers operations from memory.
 type Host struct {
-	// Roots holds the files of "location", "project" and "config".
+	// Roots holds the files of "location", "project", "config" and "operator", whose
+	// paths are absolute for the plugin and without the first slash here.
 	Roots map[string]fs.FS
 	// Location is the absolute path of root "location": a path below it is
 	// understood too.
@@ -142,6 +143,9 @@ func answerPath(h *Host, operation string, body []byte, request any, at *abi.Pat
 	name := at.Path
 	if inside, ok := strings.CutPrefix(name, h.Location+"/"); ok && h.Location != "" {
 		name = inside
+	}
+	if root == "operator" {
+		name = strings.TrimPrefix(name, "/")
 	}
 	if name = path.Clean(name); !fs.ValidPath(name) {
 		return nil, nil, &abi.Error{Kind: abi.KindDenied, Message: at.Path + " is outside of " + root}

@@ -28,6 +28,10 @@ func readBody(r *jsonscan.Reader, o *abi.ContextObserve) {
 			o.Location = readLocation(r)
 		case "now_ms":
 			o.NowMS = r.Int()
+		case "directories":
+			for r.Array(); r.More(); {
+				o.Directories = append(o.Directories, r.String())
+			}
 		case "previous":
 			o.Previous = r.Members()
 		default:

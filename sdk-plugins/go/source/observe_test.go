@@ -32,6 +32,9 @@ func FuzzReadsAndAnswersAsEncodingJSON(f *testing.F) {
 			NowMS:    r.Int64(),
 		}
 		for range r.IntN(3) {
+			o.Directories = append(o.Directories, text(r))
+		}
+		for range r.IntN(3) {
 			o.Previous = map[string]json.RawMessage{text(r): value(r), "b": value(r)}
 		}
 		message, err := json.Marshal(abi.Call[abi.ContextObserve]{Body: o})
@@ -70,7 +73,7 @@ func FuzzReadsAndAnswersAsEncodingJSON(f *testing.F) {
 }
 
 func TestMalformedObservationsAreRefused(t *testing.T) {
-	for _, message := range []string{``, `[]`, `{"body":{"now_ms":"x"}}`, `{"body":{"location":{"git":1}}}`, `{"body":{"session":[]}}`, `{"body":{"previous":{"a":}}}`, `{"body":{}} x`} {
+	for _, message := range []string{``, `[]`, `{"body":{"now_ms":"x"}}`, `{"body":{"location":{"git":1}}}`, `{"body":{"session":[]}}`, `{"body":{"previous":{"a":}}}`, `{"body":{"directories":"x"}}`, `{"body":{}} x`} {
 		if _, err := readObserve([]byte(message)); err == nil {
 			t.Errorf("%s is read", message)
 		}
