@@ -31,7 +31,7 @@ type window struct {
 // boundary reaches the safe point before a provider request: it samples the
 // context, promotes what is eligible, and records both with the turn's start in
 // one append. Nothing is promoted while the first context is unavailable. A session
-// that moves meanwhile, or whose prompts are changed, is read again.
+// that moves meanwhile, or whose prompts or history are changed, is read again.
 func (d *drain) boundary(ctx context.Context, a *activity) (*turn, error) {
 	for {
 		w, err := d.window(ctx)
@@ -44,7 +44,8 @@ func (d *drain) boundary(ctx context.Context, a *activity) (*turn, error) {
 		}
 		t.pin.Release()
 		_, changed := errors.AsType[*session.ConflictError](err)
-		if !changed && !errors.Is(err, session.ErrMoved) || context.Cause(ctx) != nil {
+		again := changed || errors.Is(err, session.ErrMoved) || errors.Is(err, errRewritten)
+		if !again || context.Cause(ctx) != nil {
 			return nil, err
 		}
 	}
@@ -113,8 +114,13 @@ func (t *turn) prepare(ctx context.Context, w window) error {
 	if unusable != nil {
 		return fail(unusable)
 	}
-	t.lower(ctx, w)
+	t.request = t.lower(ctx, w)
 	if err := t.transformRequest(ctx); err != nil {
+		return fail(err)
+	}
+	if err := t.room(ctx, w); errors.Is(err, errRewritten) {
+		return err
+	} else if err != nil {
 		return fail(err)
 	}
 	digest, err := digestOf(t.request)
