@@ -93,6 +93,13 @@ func (c *Client) Resume(ctx context.Context, session string) (receipt protocol.C
 	return receipt, err
 }
 
+// Compact asks for a summary in the place of the older history, and does not wait for
+// it. The session.compaction.started after the receipt's sequence serves it.
+func (c *Client) Compact(ctx context.Context, session string) (receipt protocol.CommandReceipt, err error) {
+	err = c.command(ctx, request{method: http.MethodPost, path: sessionPath(session, "/compact")}, &receipt)
+	return receipt, err
+}
+
 // Events answers a page of a session's events after a cursor; 0 leaves the limit
 // to the host.
 func (c *Client) Events(ctx context.Context, session, after string, limit int) (page protocol.EventList, err error) {

@@ -9,6 +9,12 @@ import (
 // Part applies the text of a part that is still streaming. A part that has closed
 // and a message that has ended stay as they are.
 func (t *Transcript) Part(update PartUpdate) {
+	if update.Kind == protocol.KindSummary {
+		if t.Compaction != nil && t.Compaction.Message == update.Message {
+			t.Compaction.Text = update.Text
+		}
+		return
+	}
 	message := t.message(update.Message)
 	if message == nil {
 		t.early = append(slices.DeleteFunc(t.early, func(before PartUpdate) bool {

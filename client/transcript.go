@@ -21,6 +21,8 @@ type Transcript struct {
 	Questions []protocol.Question
 	// Running is set while an activity is.
 	Running bool
+	// Compaction is being made; nil when none is.
+	Compaction *Compaction
 
 	next int64 // the sequence of the next event to apply
 	// streaming holds text by message and part until the part closes; a nil text
@@ -29,6 +31,13 @@ type Transcript struct {
 	early     []PartUpdate // of a message that is not here yet
 	// retries are of the turn that has no message yet.
 	retries []protocol.Retry
+}
+
+// Compaction is a summary of the older history while it is written.
+type Compaction struct {
+	Message string // what it will be
+	Reason  string // auto, overflow or manual
+	Text    string // what streamed of it
 }
 
 type streamKey struct {
@@ -91,6 +100,10 @@ type transcriptData struct {
 	Exit        *int   `json:"exit"`
 	Reason      string `json:"reason"`
 	Summary     string `json:"summary"`
+	Calls       []struct {
+		Message string `json:"message"`
+		Call    string `json:"call"`
+	} `json:"calls"`
 
 	Request string `json:"request"`
 	Ask     struct {
@@ -111,7 +124,7 @@ type transcriptError struct {
 func transcriptTypes(eventType string) bool {
 	switch eventType {
 	case "session.synthetic", "session.agent.switched", "session.model.switched", "session.shell.started", "session.shell.ended",
-		"session.compaction.ended", "session.turn.started", "session.retry.scheduled", "session.tool.input.ended":
+		"session.compaction.started", "session.compaction.ended", "session.compaction.failed", "session.results.pruned", "session.turn.started", "session.retry.scheduled", "session.tool.input.ended":
 		return true
 	case "session.prompt.promoted", "session.context.updated", "session.activity.started", "session.activity.ended",
 		"session.step.started", "session.text.ended", "session.reasoning.ended", "session.tool.called",

@@ -23,6 +23,8 @@ func (t *Transcript) applyOther(event protocol.Event, data *transcriptData) {
 	case "session.compaction.ended":
 		ended := event.Time
 		message.Type, message.Text, message.Reason, message.Completed = protocol.MessageCompaction, data.Summary, data.Reason, &ended
+		message.Usage, message.CostNano = data.Usage, data.Cost
+		t.Compaction = nil
 	default:
 		t.applyAround(event, data)
 		return
@@ -40,6 +42,14 @@ func (t *Transcript) applyAround(event protocol.Event, data *transcriptData) {
 				m.Output, m.Exit, m.Completed = data.Output, data.Exit, &ended
 				return
 			}
+		}
+	case "session.compaction.started":
+		t.Compaction = &Compaction{Message: data.Message, Reason: data.Reason}
+	case "session.compaction.failed":
+		t.Compaction = nil
+	case "session.results.pruned":
+		for _, ref := range data.Calls {
+			t.pruned(event, ref.Message, ref.Call)
 		}
 	case "session.turn.started":
 		if data.Attempt <= 1 {
@@ -71,6 +81,23 @@ func (t *Transcript) toolInputEnded(event protocol.Event, data *transcriptData) 
 	started := event.Time
 	part.Text = ""
 	part.Tool = &protocol.ToolCall{Name: data.Name, State: protocol.ToolPending, Input: protocol.Raw("{}"), Partial: data.Text, Started: &started}
+}
+
+// pruned marks the newest call of that id.
+func (t *Transcript) pruned(event protocol.Event, messageID, call string) {
+	message := t.message(messageID)
+	if message == nil {
+		return
+	}
+	for i := range slices.Backward(message.Parts) {
+		if tool := message.Parts[i].Tool; tool != nil && message.Parts[i].ID == call {
+			if tool.Pruned == nil {
+				since := event.Time
+				tool.Pruned = &since
+			}
+			return
+		}
+	}
 }
 
 // taskStarted adds the child session to the message of the call that opened it.

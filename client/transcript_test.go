@@ -95,3 +95,40 @@ func TestTranscriptRefusesOtherData(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+func TestTranscriptTellsOfACompaction(t *testing.T) {
+	t.Parallel()
+	var transcript client.Transcript
+	seq := int64(0)
+	apply := func(eventType, data string) {
+		t.Helper()
+		if err := transcript.Event(protocol.Event{Session: "ses_1", Seq: seq, Type: eventType, Data: json.RawMessage(data)}); err != nil {
+			t.Fatal(err)
+		}
+		seq++
+	}
+	streams := func(message, text string) {
+		transcript.Part(client.PartUpdate{Message: message, Part: "summary", Kind: protocol.KindSummary, Text: text})
+	}
+	apply("session.compaction.started", `{"message":"msg_1","reason":"auto"}`)
+	streams("msg_1", "So fa")
+	streams("msg_0", "another")
+	if d := cmp.Diff(&client.Compaction{Message: "msg_1", Reason: "auto", Text: "So fa"}, transcript.Compaction); d != "" {
+		t.Errorf("while it streams (-want +got):\n%s", d)
+	}
+	apply("session.compaction.failed", `{"message":"msg_1","reason":"auto","error":{"code":"compaction","message":"no"}}`)
+	streams("msg_1", "So far")
+	if transcript.Compaction != nil || len(transcript.Messages) != 0 {
+		t.Errorf("after it failed: %+v, %+v", transcript.Compaction, transcript.Messages)
+	}
+	apply("session.compaction.started", `{"message":"msg_2","reason":"manual"}`)
+	apply("session.compaction.ended", `{"message":"msg_2","reason":"manual","summary":"So far so good","boundary":1,"usage":{"input":5,"output":2},"cost":7}`)
+	streams("msg_2", "late")
+	if len(transcript.Messages) != 1 || transcript.Compaction != nil {
+		t.Fatalf("after it ended: %+v, %+v", transcript.Compaction, transcript.Messages)
+	}
+	if got := transcript.Messages[0]; got.Type != protocol.MessageCompaction || got.Text != "So far so good" || got.Reason != "manual" ||
+		got.Usage == nil || got.Usage.Input != 5 || got.CostNano == nil || *got.CostNano != 7 || len(got.Parts) != 0 {
+		t.Errorf("message %+v", got)
+	}
+}

@@ -107,12 +107,4 @@ const systemCompaction = `You condense a conversation so that another agent can 
 
 Keep exactly, in words as they were: what the user asked for, their corrections and the rules they set, decisions with their reasons, and names, paths, commands, values and error texts that are still needed.
 
-Write under these headings and leave out the empty ones:
-## Goal
-## Instructions
-## Decisions and findings
-## Done
-## Under way and next
-## Files
-
-Under way and next tells the state at the very end: what was being done, what was tried and failed, and the next step. Be complete rather than short, and add nothing that was not there.`
+Write under the headings that you are given. Tell the state at the very end: what was being done, what was tried and failed, and the next step. Be complete rather than short, and add nothing that was not there.`

@@ -65,6 +65,18 @@ func (s *Sessions) Resume(ctx context.Context, origin Origin, session string) (i
 	return seq, nil
 }
 
+// Compact asks durably for a summary in the place of the older history, and does not
+// wait for it: an idle session makes it now, another one at its next boundary. It
+// answers the sequence of the request; the compaction.started after it serves it.
+func (s *Sessions) Compact(ctx context.Context, origin Origin, session string) (int64, error) {
+	seq, err := s.request(ctx, origin, session, CompactionRequested{})
+	if err != nil {
+		return 0, fmt.Errorf("compact: %w", err)
+	}
+	s.execution.Wake(session, seq)
+	return seq, nil
+}
+
 // request appends one event to a session that exists and answers its sequence.
 func (s *Sessions) request(ctx context.Context, origin Origin, session string, payload Payload) (int64, error) {
 	if _, err := s.Get(ctx, session); err != nil {

@@ -99,6 +99,7 @@ const (
 	FailureBudget           = "budget"
 	FailureFormat           = "structured_output"
 	FailureRecovery         = "recovery"
+	FailureCompaction       = "compaction"
 	FailureUndecodable      = "undecodable"
 	FailureInterrupted      = "interrupted"
 	FailureShutdown         = "shutdown"

@@ -35,6 +35,7 @@ const (
 	LiveReasoning    PartKind = "reasoning"
 	LiveToolInput    PartKind = "tool_input"
 	LiveToolProgress PartKind = "tool_progress"
+	LiveSummary      PartKind = "summary" // of a compaction
 )
 
 // OpenPart is one part that is streaming.

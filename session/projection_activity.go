@@ -10,7 +10,7 @@ import (
 func (p projector) onActivity(payload Payload) (mine bool, err error) {
 	switch e := payload.(type) {
 	case InterruptRequested:
-		return true, p.exec(`UPDATE session SET interrupt_seq = $1, resume_seq = -1 WHERE id = $2`, p.seq, p.session)
+		return true, p.exec(`UPDATE session SET interrupt_seq = $1, resume_seq = -1, compact_seq = -1 WHERE id = $2`, p.seq, p.session)
 	case ResumeRequested:
 		return true, p.resumeRequested()
 	case ActivityStarted:
@@ -82,7 +82,13 @@ func (p projector) activityRecovered(e ActivityRecovered) error {
 }
 
 func (p projector) activityEnded(e ActivityEnded) error {
-	return p.mine(e.Activity, `DELETE FROM activity WHERE session_id = $1 AND id = $2`, p.session, e.Activity)
+	if err := p.mine(e.Activity, `DELETE FROM activity WHERE session_id = $1 AND id = $2`, p.session, e.Activity); err != nil {
+		return err
+	}
+	if e.Outcome != Completed {
+		return nil
+	}
+	return p.exec(`UPDATE session SET answered_seq = $1 WHERE id = $2`, p.seq, p.session)
 }
 
 // turnStarted refuses a turn of a place that the session has left.

@@ -11,11 +11,11 @@ func (p projector) onHistory(payload Payload) (mine bool, err error) {
 	case CompactionRequested:
 		return true, p.exec(`UPDATE session SET compact_seq = $1 WHERE id = $2`, p.seq, p.session)
 	case CompactionStarted:
-		return true, p.compactionServed()
+		return true, p.compactionStarted(e)
 	case CompactionEnded:
 		return true, p.compactionEnded(e)
 	case CompactionFailed:
-		return true, p.paid(e.Usage, e.Cost)
+		return true, p.compactionFailed(e)
 	case ResultsPruned:
 		return true, p.resultsPruned(e)
 	case Reminded:
@@ -36,9 +36,26 @@ func (p projector) onHistory(payload Payload) (mine bool, err error) {
 	return false, nil
 }
 
-// compactionServed: the request that stands is being served, whatever comes of it.
-func (p projector) compactionServed() error {
-	return p.exec(`UPDATE session SET compact_seq = -1 WHERE id = $1`, p.session)
+// compactionStarted: the request that stands is being served, whatever comes of it. The
+// turn of a request that was too large has its outcome.
+func (p projector) compactionStarted(e CompactionStarted) error {
+	encoded, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	if e.Reason == CompactionOverflow {
+		if err := p.exec(`UPDATE activity SET turn_seq = -1, retries = '[]' WHERE session_id = $1`, p.session); err != nil {
+			return err
+		}
+	}
+	return p.exec(`UPDATE session SET compact_seq = -1, compacting = $1 WHERE id = $2`, string(encoded), p.session)
+}
+
+func (p projector) compactionFailed(e CompactionFailed) error {
+	if err := p.paid(e.Usage, e.Cost); err != nil {
+		return err
+	}
+	return p.exec(`UPDATE session SET compacting = '' WHERE id = $1`, p.session)
 }
 
 func (p projector) compactionEnded(e CompactionEnded) error {
@@ -52,7 +69,7 @@ func (p projector) compactionEnded(e CompactionEnded) error {
 	if err := p.paid(e.Usage, e.Cost); err != nil {
 		return err
 	}
-	return p.exec(`UPDATE session SET history_seq = $1, compaction_seq = $2, rewritten_seq = $3 WHERE id = $4`,
+	return p.exec(`UPDATE session SET history_seq = $1, compaction_seq = $2, rewritten_seq = $3, compacting = '' WHERE id = $4`,
 		e.Boundary, p.seq, p.seq, p.session)
 }
 
@@ -110,12 +127,26 @@ func (p projector) idle(what string) error {
 	running, err := LoadActivity(p.ctx, p.tx, p.session)
 	switch {
 	case isMissing(err):
-		return nil
+		return p.uncompacted(what)
 	case err != nil:
 		return err
 	}
 	return &ConflictError{ID: p.session, Reason: fmt.Sprintf("works (%s), and %s needs an idle session", running.ID, what),
 		Fix: "interrupt it, or wait until it is idle"}
+}
+
+// uncompacted refuses while a compaction is made of what is there.
+func (p projector) uncompacted(what string) error {
+	var compacting string
+	err := p.tx.QueryRow(p.ctx, `SELECT compacting FROM session WHERE id = $1`, p.session).Scan(&compacting)
+	if err == nil && compacting != "" {
+		return &ConflictError{ID: p.session, Reason: "is being compacted, and " + what + " needs an idle session",
+			Fix: "interrupt it, or wait until it is idle"}
+	}
+	if isNotFound(err) {
+		return nil
+	}
+	return err
 }
 
 // revertCommitted takes messages out. The history is then what it was at the newest
@@ -148,7 +179,8 @@ func (p projector) revertCommitted(e RevertCommitted) error {
 	return p.exec(`UPDATE session SET revert = '', history_seq = $1, compaction_seq = $2 WHERE id = $3`, history, compaction, p.session)
 }
 
-// messageImported adds a whole message at this place.
+// messageImported adds a whole message at this place. What it asks for was dealt with
+// where it was made.
 func (p projector) messageImported(m Message) error {
 	if m.Type == MessageCompaction {
 		m.Kept, m.Boundary = nil, p.seq-1 // what it folded was left behind
@@ -170,7 +202,7 @@ func (p projector) messageImported(m Message) error {
 			return err
 		}
 	}
-	return nil
+	return p.exec(`UPDATE session SET answered_seq = $1 WHERE id = $2`, p.seq, p.session)
 }
 
 // historyPruned begins the session anew: its rows are what the event says, and the

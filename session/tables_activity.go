@@ -57,9 +57,10 @@ func LoadActivity(ctx context.Context, tx store.Tx, session string) (Activity, e
 	return a, nil
 }
 
-// LoadRunning lists the sessions whose activity has not ended.
+// LoadRunning lists the sessions whose activity has not ended, or whose compaction
+// has not come out, each once.
 func LoadRunning(ctx context.Context, tx store.Tx) ([]string, error) {
-	rows, err := tx.Query(ctx, `SELECT session_id FROM activity`)
+	rows, err := tx.Query(ctx, `SELECT session_id FROM activity UNION SELECT id FROM session WHERE compacting <> ''`)
 	return collect(rows, err, scanText)
 }
 

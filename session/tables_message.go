@@ -75,7 +75,7 @@ func LoadHistory(ctx context.Context, tx store.Tx, s Session, baseline int64) ([
 	if err != nil {
 		return nil, err
 	}
-	later = slices.DeleteFunc(later, func(m Message) bool { return m.Seq == s.Compaction })
+	later = slices.DeleteFunc(later, func(m Message) bool { return m.Type == MessageCompaction && m.Seq <= s.Compaction })
 	return slices.Concat([]Message{compaction}, kept, later), nil
 }
 

@@ -49,21 +49,26 @@ type Session struct {
 	// Pruned is the sequence that the session's history begins with since it was last
 	// pruned, or -1.
 	Pruned int64 `json:"-"`
-	// Rewritten is the sequence of the last event that changed what was sent already, a
-	// compaction or a pruning of results, or -1. An epoch that is older is replaced.
+	// Compacting is a compaction that has not come out yet; nil when none is made.
+	Compacting *CompactionStarted `json:"-"`
+	// Rewritten is the sequence of the last compaction or pruning of results: what the
+	// model was sent before it is sent otherwise since. -1 when there was none.
 	Rewritten int64 `json:"-"`
+	// Answered is a sequence up to which prompts are answered: that of the end of the
+	// last activity that completed, or of an imported message. -1 when there was none.
+	Answered int64 `json:"-"`
 }
 
 // LoadSession reads one session; ErrNotFound when there is none.
 func LoadSession(ctx context.Context, tx store.Tx, id string) (Session, error) {
 	s := Session{ID: id}
-	var location, rules, budgets, fork, retention, revert, changes string
+	var location, rules, budgets, fork, retention, revert, changes, compacting string
 	err := tx.QueryRow(ctx, `SELECT title, location, agent, model_provider, model, model_variant, created_ms, interrupt_seq,
 		parent_id, depth, rules, budgets, resume_seq, history_seq, compaction_seq,
-		slug, archived_ms, fork, retention, revert, changes, compact_seq, pruned_seq, rewritten_seq FROM session WHERE id = $1`, id).
+		slug, archived_ms, fork, retention, revert, changes, compact_seq, pruned_seq, compacting, rewritten_seq, answered_seq FROM session WHERE id = $1`, id).
 		Scan(&s.Title, &location, &s.Agent, &s.Model.Provider, &s.Model.Model, &s.Model.Variant, &s.Created, &s.Interrupt,
 			&s.Parent, &s.Depth, &rules, &budgets, &s.Resume, &s.History, &s.Compaction,
-			&s.Slug, &s.Archived, &fork, &retention, &revert, &changes, &s.Compact, &s.Pruned, &s.Rewritten)
+			&s.Slug, &s.Archived, &fork, &retention, &revert, &changes, &s.Compact, &s.Pruned, &compacting, &s.Rewritten, &s.Answered)
 	if isNotFound(err) {
 		return Session{}, fmt.Errorf("session %s: %w", clip(id), ErrNotFound)
 	}
@@ -74,7 +79,8 @@ func LoadSession(ctx context.Context, tx store.Tx, id string) (Session, error) {
 		name, text string
 		into       any
 	}{{"location", location, &s.Location}, {"rules", rules, &s.Rules}, {"budgets", budgets, &s.Budgets},
-		{"fork", fork, &s.Fork}, {"retention", retention, &s.Retention}, {"revert", revert, &s.Revert}, {"changes", changes, &s.Changes}} {
+		{"fork", fork, &s.Fork}, {"retention", retention, &s.Retention}, {"revert", revert, &s.Revert}, {"changes", changes, &s.Changes},
+		{"compacting", compacting, &s.Compacting}} {
 		if column.text == "[]" || column.text == "" {
 			continue
 		}
@@ -108,12 +114,13 @@ func LoadChildren(ctx context.Context, tx store.Tx, id string) ([]string, error)
 	return collect(rows, err, scanText)
 }
 
-// LoadWoken lists the sessions with pending input, or a resume, that asks for
-// execution and is newer than the session's last interrupt, each once.
+// LoadWoken lists the sessions with pending input, a resume or a request for a
+// compaction that is newer than the session's last interrupt, each once.
 func LoadWoken(ctx context.Context, tx store.Tx) ([]string, error) {
 	rows, err := tx.Query(ctx, `SELECT session_id FROM input JOIN session ON session.id = input.session_id
 		WHERE input.promoted_seq IS NULL AND input.cancelled_seq IS NULL AND input.wake_seq > session.interrupt_seq
-		UNION SELECT id FROM session WHERE resume_seq >= 0`)
+		UNION SELECT id FROM session WHERE resume_seq >= 0
+		UNION SELECT id FROM session WHERE compact_seq >= 0`)
 	return collect(rows, err, scanText)
 }
 

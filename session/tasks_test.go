@@ -61,7 +61,8 @@ func TestATaskInTheForegroundAnswersTheCall(t *testing.T) {
 	}
 	want := session.Session{ID: started.Session, Title: "Look", Location: session.Location{Directory: "/work", Root: "/work"}, Agent: "helper",
 		Model: session.ModelRef{Provider: "scripted", Model: "m1"}, Created: child.Created, Parent: parent, Depth: 1,
-		Interrupt: -1, Resume: -1, History: -1, Compaction: -1, Compact: -1, Pruned: -1, Rewritten: -1}
+		Interrupt: -1, Resume: -1, History: -1, Compaction: -1, Compact: -1, Pruned: -1, Rewritten: -1,
+		Answered: child.Answered}
 	if diff := cmp.Diff(want, child); diff != "" {
 		t.Error(diff)
 	}

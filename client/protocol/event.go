@@ -47,6 +47,7 @@ const (
 	KindReasoning    PartKind = "reasoning"
 	KindToolInput    PartKind = "tool_input"
 	KindToolProgress PartKind = "tool_progress"
+	KindSummary      PartKind = "summary" // of a compaction; its message comes with session.compaction.ended
 )
 
 // OpenPart is a part that is still streaming, with its whole text so far.

@@ -140,6 +140,8 @@ type ToolCall struct {
 	Diagnostic string     `json:"diagnostic,omitempty"`
 	Started    *time.Time `json:"started,omitempty"`
 	Settled    *time.Time `json:"settled,omitempty"`
+	// Pruned is since when the model is sent a note in the place of the result.
+	Pruned *time.Time `json:"pruned,omitempty"`
 }
 
 // ToolError is why a tool call failed.

@@ -11,6 +11,7 @@ const (
 	MethodSessionInbox     = "session.inbox"     // SessionParams → Inbox
 	MethodSessionInterrupt = "session.interrupt" // SessionParams → CommandReceipt
 	MethodSessionResume    = "session.resume"    // SessionParams → CommandReceipt
+	MethodSessionCompact   = "session.compact"   // SessionParams → CommandReceipt
 	MethodSessionChange    = "session.change"    // ChangeSessionParams → Session
 	MethodSessionMove      = "session.move"      // MoveSessionParams → Session
 	MethodSessionChildren  = "session.children"  // SessionParams → SessionList

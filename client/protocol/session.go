@@ -180,7 +180,7 @@ type SessionList struct {
 	Next string `json:"next,omitempty"`
 }
 
-// CommandReceipt answers a command on a session: interrupt and resume.
+// CommandReceipt answers a command on a session: interrupt, resume and compact.
 type CommandReceipt struct {
 	SessionID string `json:"sessionID"`
 	// Seq is the sequence of the event the command is recorded as; absent when it

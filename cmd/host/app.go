@@ -178,7 +178,7 @@ func (a *app) runnerConfig() runner.Config {
 	settings.Retries, settings.MaxRetryWait = c.RetryAttempts, milliseconds(c.RetryMaxWaitMS)
 	settings.FormatRetries, settings.Recovery = c.StructuredRetries, c.Recovery
 	settings.Output = session.OutputLimits{Lines: a.config.ToolOutput.MaxLines, Bytes: a.config.ToolOutput.MaxBytes}
-	settings.Budgets = a.config.Budgets
+	settings.Budgets, settings.Compaction = a.config.Budgets, a.config.Compaction
 	return settings
 }
 

@@ -15,6 +15,7 @@ import (
 const (
 	commandInterrupt = "interrupt"
 	commandResume    = "resume"
+	commandCompact   = "compact"
 	commandChange    = "change"
 	commandMove      = "move"
 	commandCancel    = "cancel"
@@ -78,7 +79,7 @@ func (b *backend) once(ctx context.Context, caller server.Caller, command, id st
 		return -1, err
 	case done:
 		return event.Seq, nil
-	case interrupted && command == commandResume:
+	case interrupted && (command == commandResume || command == commandCompact):
 		return -1, nil // what came after the command has overtaken it
 	}
 	// A caller that goes away leaves the command to its end, so that its retry answers
@@ -102,6 +103,15 @@ func (b controlService) Interrupt(ctx context.Context, caller server.Caller, id 
 func (b controlService) Resume(ctx context.Context, caller server.Caller, id string) (protocol.CommandReceipt, error) {
 	seq, err := b.once(ctx, caller, commandResume, id, id, func(ctx context.Context, by session.Origin) (int64, error) {
 		return b.sessions.Resume(ctx, by, id)
+	})
+	return b.receipt(ctx, id, seq, err)
+}
+
+// Compact asks for a summary of the older history. A repeated one that had no effect
+// before an interrupt has none after it.
+func (b controlService) Compact(ctx context.Context, caller server.Caller, id string) (protocol.CommandReceipt, error) {
+	seq, err := b.once(ctx, caller, commandCompact, id, id, func(ctx context.Context, by session.Origin) (int64, error) {
+		return b.sessions.Compact(ctx, by, id)
 	})
 	return b.receipt(ctx, id, seq, err)
 }

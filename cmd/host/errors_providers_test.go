@@ -28,7 +28,8 @@ func refusals() []refused {
 		{class: session.ProviderInvalidRequest, status: 400, turn: answers(400, `{"error":{"message":"temperature is above 2","code":"bad_value"}}`),
 			text: "the provider answered HTTP 400: bad_value: temperature is above 2"},
 		{class: session.ProviderContextOverflow, status: 400, turn: answers(400, `{"error":{"message":"This model's maximum context length is 8,192 tokens","code":"context_length_exceeded"}}`),
-			text: "the provider answered HTTP 400: context_length_exceeded: This model's maximum context length is 8,192 tokens"},
+			text: "the provider answered HTTP 400: context_length_exceeded: This model's maximum context length is 8,192 tokens; " +
+				"compact the session, switch to a model with a larger window, shorten the prompt, or go on in a new session"},
 		{class: session.ProviderAuthentication, status: 401, turn: answers(401, `{"error":{"message":"Incorrect API key provided","code":"invalid_api_key"}}`),
 			text: "the provider answered HTTP 401: invalid_api_key: Incorrect API key provided"},
 		{class: session.ProviderRateLimit, status: 429, retry: true, turn: answers(429, `{"error":{"message":"Rate limit reached; try again in 20 s"}}`),

@@ -21,6 +21,7 @@ func TestCrashBetweenRowAndEffect(t *testing.T) {
 	for name, body := range map[string]func(id string) any{
 		commandInterrupt: func(id string) any { return id },
 		commandResume:    func(id string) any { return id },
+		commandCompact:   func(id string) any { return id },
 		commandReply: func(id string) any {
 			return protocol.ReplyParams{ID: id, PermissionReply: protocol.PermissionReply{Reply: protocol.AnswerOnce}}
 		},

@@ -60,6 +60,16 @@ func keyedCommands() []keyed {
 			func(r *rig, id string) int { return r.count(id, is[session.InterruptRequested]) }, false,
 		},
 		{
+			"compact", (*rig).session,
+			func(r *rig, caller server.Caller, id string, other bool) (any, error) {
+				if other {
+					id = r.session()
+				}
+				return controlService{r.backend}.Compact(r.within(), caller, id)
+			},
+			func(r *rig, id string) int { return r.count(id, is[session.CompactionRequested]) }, false,
+		},
+		{
 			"resume",
 			func(r *rig) string {
 				id := r.session()

@@ -74,6 +74,12 @@ func (t *transcript) event(payload session.Payload) {
 		t.note("✗ %s: %s", e.Error.Kind, oneLine(e.Error.Message, noteLength))
 	case session.StepFailed:
 		t.endLine()
+	case session.CompactionStarted:
+		t.note("… the history is condensed (%s)", e.Reason)
+	case session.CompactionFailed:
+		t.note("✗ not condensed: %s", oneLine(e.Error.Message, noteLength))
+	case session.ResultsPruned:
+		t.note("… the results of %d older calls are left out from here on", len(e.Calls))
 	}
 }
 

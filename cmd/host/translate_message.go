@@ -75,7 +75,7 @@ func wireTool(tool *session.ToolPart) *protocol.ToolCall {
 	}
 	wire := &protocol.ToolCall{Name: tool.Name, State: protocol.ToolState(tool.State), Input: protocol.Raw(tool.Input), Partial: tool.Raw,
 		Hosted: tool.Hosted, Title: tool.Title, Structured: protocol.Raw(tool.Structured), Outputs: tool.Outputs, Diagnostic: tool.Diagnostic,
-		Started: instantOrNil(tool.Started), Settled: instantOrNil(tool.Settled)}
+		Started: instantOrNil(tool.Started), Settled: instantOrNil(tool.Settled), Pruned: instantOrNil(tool.Pruned)}
 	for _, content := range tool.Content {
 		wire.Content = append(wire.Content, protocol.Content(content))
 	}

@@ -127,7 +127,8 @@ func TestEveryErrorHasARow(t *testing.T) {
 		answers = append(answers, string(code))
 	}
 	kernel, contract, wire := parsed(t, "../../session"), parsed(t, "../../abi/v1"), parsed(t, "../../client/protocol")
-	rows("TestFailures", append(codes, session.FailureShutdown), values(kernel, "Failure", "")) // TestShutdown has that one
+	// TestShutdown and TestCompactCommand have these.
+	rows("TestFailures", append(codes, session.FailureShutdown, session.FailureCompaction), values(kernel, "Failure", ""))
 	rows("TestProviderClasses", classes, values(kernel, "Provider", ""))
 	rows("TestToolKinds", kinds, values(contract, "Kind", "Kind"))
 	rows("TestRequestsTurnedAway", answers, values(wire, "", "Code"))

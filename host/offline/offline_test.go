@@ -143,10 +143,16 @@ func TestOtherPurposes(t *testing.T) {
 	if got := run(t, r).Text; got != "New session" {
 		t.Errorf("title %q", got)
 	}
-	r = request(user("count 3"))
-	r.Purpose = "compaction"
-	if got := run(t, r).Text; !strings.Contains(got, "1 messages") || !strings.Contains(got, "count 3") {
-		t.Errorf("summary %q", got)
+	for said, want := range map[string]string{
+		"count 3": "Offline summary. The history begins: count 3",
+		"Condense.\n[User]: read a\n\n[Assistant]: I did\n\n[User, stays]: count " + strings.Repeat("3", 300): "Offline summary of 2 requests. The last one was: count " +
+			strings.Repeat("3", 194),
+	} {
+		r = request(user(said))
+		r.Purpose = "compaction"
+		if got := run(t, r).Text; got != want {
+			t.Errorf("summary %q", got)
+		}
 	}
 }
 

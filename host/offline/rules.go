@@ -47,12 +47,30 @@ func answer(request session.ModelRequest) reply {
 	case "title":
 		return reply{text: title(asked)}
 	case "compaction":
-		return reply{text: fmt.Sprintf("Offline summary of %d messages. The last request was: %s", len(request.Messages), asked)}
+		return reply{text: summary(asked)}
 	}
 	if len(results) > 0 {
 		return reply{text: aboutResult(results[len(results)-1])}
 	}
 	return obey(request, asked)
+}
+
+// requested finds what the user asked for in a history that is to be condensed.
+var requested = regexp.MustCompile(`(?m)^\[User[^\]]*\]: (.*)$`)
+
+// summary says how often the user asked for something, and the begin of the last time.
+func summary(history string) string {
+	all := requested.FindAllStringSubmatch(history, -1)
+	if len(all) == 0 {
+		return "Offline summary. The history begins: " + begin(history)
+	}
+	return fmt.Sprintf("Offline summary of %d requests. The last one was: %s", len(all), begin(all[len(all)-1][1]))
+}
+
+// begin is the begin of a text, of at most 200 characters.
+func begin(text string) string {
+	runes := []rune(text)
+	return string(runes[:min(len(runes), 200)])
 }
 
 // sinceUser answers the text of the last user message and the tool results after it.

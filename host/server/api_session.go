@@ -96,6 +96,13 @@ func (s *Server) sessionRoutes(api huma.API) {
 		receipt, err := s.backend.Control.Resume(ctx, callerOf(ctx, in.Key, in.Trace), in.ID)
 		return &answer[protocol.CommandReceipt]{receipt}, err
 	})
+	route(s, api, protocol.ScopeWrite, huma.Operation{
+		OperationID: "compact", Method: http.MethodPost, Path: "/v1/sessions/{id}/compact",
+		Summary: "Put a summary in the place of the older history: now, or at the next boundary of a session that works",
+	}, func(ctx context.Context, in *sessionCommandInput) (*answer[protocol.CommandReceipt], error) {
+		receipt, err := s.backend.Control.Compact(ctx, callerOf(ctx, in.Key, in.Trace), in.ID)
+		return &answer[protocol.CommandReceipt]{receipt}, err
+	})
 }
 
 // create refuses rules of a caller that may not answer what they answer.

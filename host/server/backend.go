@@ -89,6 +89,8 @@ type Control interface {
 	// Interrupt answers when the work has stopped and was cleaned up.
 	Interrupt(ctx context.Context, caller Caller, session string) (protocol.CommandReceipt, error)
 	Resume(ctx context.Context, caller Caller, session string) (protocol.CommandReceipt, error)
+	// Compact asks for a summary in the place of the older history, and does not wait.
+	Compact(ctx context.Context, caller Caller, session string) (protocol.CommandReceipt, error)
 	// Change does all of the change, or nothing.
 	Change(ctx context.Context, caller Caller, session string, change protocol.ChangeSession) (protocol.Session, error)
 	Move(ctx context.Context, caller Caller, session string, move protocol.MoveSession) (protocol.Session, error)

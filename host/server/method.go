@@ -61,6 +61,10 @@ func (s *Server) methodTable() map[string]method {
 			receipt, err := s.backend.Control.Resume(ctx, caller, p.SessionID)
 			return receipt, receipt.SessionID, receipt.Cursor, err
 		}),
+		protocol.MethodSessionCompact: takes(protocol.ScopeWrite, func(ctx context.Context, caller Caller, p protocol.SessionParams) (any, string, string, error) {
+			receipt, err := s.backend.Control.Compact(ctx, caller, p.SessionID)
+			return receipt, receipt.SessionID, receipt.Cursor, err
+		}),
 		protocol.MethodSessionChange: takes(protocol.ScopeWrite, func(ctx context.Context, caller Caller, p protocol.ChangeSessionParams) (any, string, string, error) {
 			session, err := s.changeSession(ctx, caller, p.SessionID, p.ChangeSession)
 			return session, session.ID, session.Cursor, err

@@ -87,6 +87,7 @@ func TestRequests(t *testing.T) {
 	good("agents.list", `{}`, `"agents":[]`)
 	r.Settle("ses_a", "resume", protocol.PromptResult{})
 	good("session.resume", `{"sessionID":"ses_a"}`, `"seq":5`)
+	good("session.compact", `{"sessionID":"ses_a"}`, `"seq":6`)
 	good("models.list", `{}`, `"models":[]`)
 	r.Offer(protocol.Model{ID: "p/a", Provider: "p", Model: "a"})
 	good("models.list", `{"provider":"p","refresh":true}`, `"id":"p/a"`)
@@ -102,13 +103,13 @@ func TestRequests(t *testing.T) {
 	good("approvals.list", `{}`, `"approvals":[]`)
 	good("session.todos", `{"sessionID":"ses_a"}`, `"todos":[]`)
 	good("inbox.change", `{"sessionID":"ses_a","id":"msg_1","prompt":{"text":"ho"},"delivery":"steer"}`, `"text":"ho"`)
-	cancelled := good("inbox.cancel", `{"sessionID":"ses_a","id":"msg_1"}`, `"cancelledSeq":11`)
+	cancelled := good("inbox.cancel", `{"sessionID":"ses_a","id":"msg_1"}`, `"cancelledSeq":12`)
 	diff(t, "cursor", r.Head("ses_a"), cancelled.Cursor)
 	good("session.change", `{"sessionID":"ses_a","agent":"plan","rules":[{"action":"bash","resource":"*","effect":"deny"}],"budgets":[]}`, `"agent":"plan"`)
 	moved := good("session.move", `{"sessionID":"ses_a","location":{"directory":"/there"}}`, `"/there"`)
 	diff(t, "cursor", r.Head("ses_a"), moved.Cursor)
 	good("session.children", `{"sessionID":"ses_a"}`, `"sessions":[]`)
-	good("session.usage", `{"sessionID":"ses_a"}`, `"turns":14`)
+	good("session.usage", `{"sessionID":"ses_a"}`, `"turns":15`)
 	good("session.context", `{"sessionID":"ses_a"}`, `"window":1000`)
 	good("context.metrics", `{}`, `"updates":0`)
 	for _, test := range []struct {
@@ -146,7 +147,7 @@ func TestRequestRights(t *testing.T) {
 	p.send(`{"t":"hello","proto":1}`)
 	expect[*protocol.Welcome](p)
 	for method, allowed := range map[string]bool{
-		"session.get": true, "session.prompt": false, "session.create": false, "session.interrupt": false, "session.resume": false, "permission.reply": false,
+		"session.get": true, "session.prompt": false, "session.create": false, "session.interrupt": false, "session.resume": false, "session.compact": false, "permission.reply": false,
 		"question.answer": false, "question.dismiss": false, "approval.remove": false, "session.todos": true,
 	} {
 		p.send(`{"t":"req","id":"r","method":"` + method + `","params":{"sessionID":"` + session + `"}}`)

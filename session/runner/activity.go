@@ -41,6 +41,8 @@ type activity struct {
 	steps   int  // of them since the last promotion
 	// reminders is how often the model was reminded of a structured answer.
 	reminders int
+	// relief is what was done since the last answer to make room for the next request.
+	relief relief
 	// allowed are the budgets that a person has let it exceed.
 	allowed map[allowance]bool
 }
@@ -88,6 +90,13 @@ func (d *drain) take(ctx context.Context, a *activity, t *turn) (again bool, err
 	result, err := t.attempts(ctx, a)
 	if err != nil {
 		return false, err
+	}
+	if tooLarge(result) {
+		if result, err = t.recover(ctx, a, result); err != nil {
+			return false, d.abandon(ctx, a, err)
+		}
+	} else {
+		a.relief = relief{futile: a.relief.futile}
 	}
 	return d.conclude(ctx, a, t, result)
 }

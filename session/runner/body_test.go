@@ -109,7 +109,9 @@ func TestWhatACompactionLeaves(t *testing.T) {
 	for _, message := range w.Provider.Requests()[3].Messages {
 		got = append(got, string(message.Role)+": "+message.Parts[0].Text)
 	}
-	want := []string{"user: <summary>\nThe conversation so far was condensed into this summary.\n\nMuch was said.\n</summary>",
+	want := []string{"user: <summary>\nThe conversation so far was condensed into this summary. " +
+		"What follows it was not: messages of the user, which may be older than what the summary tells of the work on them, and the newest steps. " +
+		"Go on from there.\n\nMuch was said.\n</summary>",
 		"user: first", "user: second", "assistant: Two", "user: third"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -32,7 +32,7 @@ type window struct {
 // boundary reaches the safe point before a provider request: it samples the
 // context, promotes what is eligible, and records both with the turn's start in
 // one append. Nothing is promoted while the first context is unavailable. A session
-// that moves meanwhile, or whose prompts are changed, is read again.
+// that moves meanwhile, or whose prompts or history are changed, is read again.
 func (d *drain) boundary(ctx context.Context, a *activity) (*turn, error) {
 	for {
 		w, err := d.window(ctx)
@@ -45,7 +45,8 @@ func (d *drain) boundary(ctx context.Context, a *activity) (*turn, error) {
 		}
 		t.pin.Release()
 		_, changed := errors.AsType[*session.ConflictError](err)
-		if !changed && !errors.Is(err, session.ErrMoved) || context.Cause(ctx) != nil {
+		again := changed || errors.Is(err, session.ErrMoved) || errors.Is(err, errRewritten)
+		if !again || context.Cause(ctx) != nil {
 			return nil, err
 		}
 		d.metrics.Contended()
@@ -112,6 +113,11 @@ func (t *turn) prepare(ctx context.Context, w window) error {
 	facts, err := t.draft(ctx, &w, promoted, step)
 	payloads = append(payloads, facts...)
 	if err != nil {
+		return fail(err)
+	}
+	if err := t.room(ctx, w); errors.Is(err, errRewritten) {
+		return err
+	} else if err != nil {
 		return fail(err)
 	}
 	digest, err := digestOf(t.request)

@@ -25,7 +25,7 @@ func (t *turn) draft(ctx context.Context, w *window, promoted []session.Input, s
 	if t.last {
 		facts = append(facts, t.remindLast(w)...)
 	}
-	t.lower(ctx, *w)
+	t.request = t.lower(ctx, *w)
 	return facts, t.transformRequest(ctx)
 }
 

@@ -3,6 +3,7 @@ package runner_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -59,6 +60,79 @@ func TestEveryPrefixOfALogCanBeContinued(t *testing.T) {
 		t.Run(fmt.Sprintf("%02d-%s", n, page.Events[n-1].Type), func(t *testing.T) {
 			continued(t, id, page.Events[:n])
 		})
+	}
+}
+
+// condensed writes one session whose history is pruned, condensed by itself, after an
+// overflow and because somebody asks for it, with failures in between.
+func condensed(t *testing.T, w *World) string {
+	t.Helper()
+	reader(w, 4_000)
+	w.Provider.Script(Calls("read", `{"path":"a"}`), Calls("read", `{"path":"b"}`), Calls("read", `{"path":"c"}`), Calls("read", `{"path":"d"}`),
+		using("One", 1_000, 10), using("Two", 15_990, 10), Say(" "), using("Three", 15_990, 10), Say("Summary"),
+		using("Four", 1_000, 10), Fail(overflow), Say("Again"), Say("Five"))
+	id := w.Create()
+	for i, text := range []string{words("first", 100), words("second", 9_000), words("third", 1_000), words("fourth", 1_000), words("fifth", 4_000)} {
+		answered(w, id, text, i+1)
+	}
+	compactNow(w, id)
+	for _, want := range []string{"session.results.pruned", "session.compaction.failed", "session.compaction.ended", "session.compaction.requested"} {
+		if !slices.Contains(types(w, id, "", 0), want) {
+			t.Fatalf("no %s:\n%s", want, Text(events(w, id)))
+		}
+	}
+	return id
+}
+
+func TestEveryPrefixOfALogWithCompactionsCanBeContinued(t *testing.T) {
+	options := Options{Models: Models{"scripted/m1": {ModelInfo: session.ModelInfo{Context: window}}}}
+	w := New(t, options)
+	id := condensed(t, w)
+	all := events(w, id)
+	for n := 1; n <= len(all); n++ {
+		t.Run(fmt.Sprintf("%02d-%s", n, all[n-1].Type), func(t *testing.T) {
+			w := New(t, options)
+			if err := w.Log.Replay(t.Context(), all[:n], store.ReplayOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := w.Runner.Recover(t.Context(), id); err != nil {
+				t.Fatal(err)
+			}
+			for range 8 {
+				w.Provider.Script(Say("Continued"))
+			}
+			w.Run(id)
+			s, err := w.Sessions.Get(t.Context(), id)
+			if err != nil || s.Compacting != nil || s.Compact >= 0 {
+				t.Errorf("session %+v, %v", s, err)
+			}
+			open := map[string]bool{}
+			for _, started := range payloads[session.CompactionStarted](w, id) {
+				open[started.Message] = true
+			}
+			for _, failed := range payloads[session.CompactionFailed](w, id) {
+				delete(open, failed.Message)
+			}
+			for _, ended := range payloads[session.CompactionEnded](w, id) {
+				delete(open, ended.Message)
+			}
+			if len(open) > 0 {
+				t.Errorf("without an outcome: %v", open)
+			}
+		})
+	}
+}
+
+func TestReplayOfCompactionsGivesTheSameTables(t *testing.T) {
+	w := New(t, Options{Models: Models{"scripted/m1": {ModelInfo: session.ModelInfo{Context: window}}}})
+	id := condensed(t, w)
+	target := OpenStore(t, t.TempDir())
+	defer target.Close()
+	if err := target.Replay(t.Context(), events(w, id), store.ReplayOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(Tables(t, w.Log), Tables(t, target)); diff != "" {
+		t.Error(diff)
 	}
 }
 

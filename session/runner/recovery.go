@@ -20,7 +20,10 @@ func (r *Runner) Recover(ctx context.Context, id string) (again bool, err error)
 		return false, err
 	}
 	s, err := d.state(ctx)
-	if err != nil || s.activity == nil {
+	if err != nil {
+		return false, err
+	}
+	if err := d.dangling(ctx, s.session); err != nil || s.activity == nil {
 		return false, err
 	}
 	if s.activity.State == session.ActivityStateRunning {

@@ -8,13 +8,14 @@ import (
 	"unicode/utf8"
 
 	"github.com/plinthhost/plinth/session"
+	"github.com/plinthhost/plinth/session/compaction"
 )
 
 const lastStepReminder = "This was the last step: the limit of steps is reached and tools are disabled until the user writes again. " +
 	"Answer with text only. Say that the limit was reached, sum up what is done, list what remains, and recommend what to do next."
 
 // lower makes the neutral request of a window.
-func (t *turn) lower(ctx context.Context, w window) {
+func (t *turn) lower(ctx context.Context, w window) session.ModelRequest {
 	generation, request := t.controls()
 	request.Purpose, request.Session, request.Agent, request.Model = session.PurposeTurn, t.session, t.agent.Name, t.current.Model
 	request.Tools, request.ToolChoice, request.Generation = t.definitions, "auto", generation
@@ -23,14 +24,19 @@ func (t *turn) lower(ctx context.Context, w window) {
 		request.System = []session.TextPart{{ID: "baseline", Text: w.epoch.Baseline}}
 	}
 	for _, message := range w.history {
-		lowered := lowerMessage(message, w.epoch.Seq, t.current.Model)
-		t.inline(ctx, lowered)
-		request.Messages = append(request.Messages, lowered...)
+		request.Messages = append(request.Messages, t.lowerOne(ctx, message, w.epoch.Seq)...)
 	}
 	if t.last {
 		request.ToolChoice = "none"
 	}
-	t.request = request
+	return request
+}
+
+// lowerOne is lowerMessage with the attached texts in it.
+func (t *turn) lowerOne(ctx context.Context, message session.Message, epoch int64) []session.ModelMessage {
+	lowered := lowerMessage(message, epoch, t.current.Model)
+	t.inline(ctx, lowered)
+	return lowered
 }
 
 // maxInlined bounds what a model is shown of one attached text, in bytes.
@@ -81,6 +87,13 @@ func (t *turn) attached(ctx context.Context, blob string) (text string, size int
 	return strings.ToValidUTF8(string(head), "�"), size, nil
 }
 
+// What stands around a summary in a request.
+const (
+	summaryOpen = "<summary>\nThe conversation so far was condensed into this summary. What follows it was not: messages of the user, " +
+		"which may be older than what the summary tells of the work on them, and the newest steps. Go on from there.\n\n"
+	summaryClose = "\n</summary>"
+)
+
 // lowerMessage makes the model's messages of one of the transcript. Switches are
 // nothing a model reads.
 func lowerMessage(message session.Message, epoch int64, model session.ModelRef) []session.ModelMessage {
@@ -101,7 +114,7 @@ func lowerMessage(message session.Message, epoch int64, model session.ModelRef) 
 	case session.MessageShell:
 		return one(session.RoleUser, "Shell command: "+message.Command+"\n\n"+message.Output)
 	case session.MessageCompaction:
-		return one(session.RoleUser, "<summary>\nThe conversation so far was condensed into this summary.\n\n"+message.Text+"\n</summary>")
+		return one(session.RoleUser, summaryOpen+message.Text+summaryClose)
 	case session.MessageSystem:
 		// An update of an earlier epoch is part of the baseline now.
 		if message.Seq > epoch || message.Seq == maxSeq {
@@ -208,6 +221,10 @@ func lowerResult(call session.ModelPart, tool *session.ToolPart) []session.Model
 	result := session.ModelPart{ID: call.ID + "/result", Type: session.PartToolResult, Call: call.Call, Name: call.Name}
 	switch tool.State {
 	case session.ToolStateCompleted:
+		if tool.Pruned != 0 {
+			result.Text = compaction.Note(compaction.Bytes(tool))
+			return []session.ModelPart{result}
+		}
 		result.Text = resultText(tool)
 	case session.ToolStateFailed:
 		result.Text, result.Error = tool.Error.Message, true

@@ -60,8 +60,12 @@ func (t *turn) retry(err error, attempt int) (wait time.Duration, again bool) {
 	return wait - time.Duration(rand.Int64N(int64(wait)/4)), true //nolint:gosec // jitter, no secret
 }
 
+// retryable reports whether the same request may succeed. One that is too large never
+// does, whatever the provider says.
 func retryable(err *session.ProviderError) bool {
 	switch err.Class {
+	case session.ProviderContextOverflow:
+		return false
 	case session.ProviderRateLimit, session.ProviderOverloaded, session.ProviderInternal, session.ProviderTransport, session.ProviderIncomplete:
 		return true
 	}
@@ -70,14 +74,11 @@ func retryable(err *session.ProviderError) bool {
 
 // await waits for the next attempt, or answers how the turn ends instead.
 func (t *turn) await(ctx context.Context, wait time.Duration) *turnResult {
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
+	switch err := t.pause(ctx, wait); {
+	case err == nil:
 		return nil
-	case <-t.work.Parking():
+	case context.Cause(ctx) == nil:
 		return &turnResult{parked: session.SuspendedByShutdown}
-	case <-ctx.Done():
 	}
 	failure, outcome := failureOf(ctx, context.Cause(ctx))
 	result := &turnResult{failure: failure, outcome: outcome}
@@ -85,4 +86,19 @@ func (t *turn) await(ctx context.Context, wait time.Duration) *turnResult {
 		result.parked = session.SuspendedByShutdown
 	}
 	return result
+}
+
+// pause waits, or answers what ends the wait: the cause of ctx, or ErrShutdown when the
+// host asks drains to park.
+func (d *drain) pause(ctx context.Context, wait time.Duration) error {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-d.work.Parking():
+		return session.ErrShutdown
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }

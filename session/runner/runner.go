@@ -10,6 +10,7 @@ import (
 
 	"github.com/plinthhost/plinth/registry"
 	"github.com/plinthhost/plinth/session"
+	"github.com/plinthhost/plinth/session/compaction"
 	"github.com/plinthhost/plinth/session/epoch"
 	"github.com/plinthhost/plinth/session/schema"
 	"github.com/plinthhost/plinth/store"
@@ -42,13 +43,16 @@ type Config struct {
 	Output session.OutputLimits
 	// Budgets are the operator's.
 	Budgets []session.Budget
+	// Compaction says when and how a history is condensed.
+	Compaction compaction.Settings
 }
 
 // DefaultConfig is what design/session.md decides.
 func DefaultConfig() Config {
 	return Config{MaxTurns: 25, MaxCalls: 128, MaxParallelTools: 16, ContextTimeout: 2 * time.Second,
 		FirstEvent: time.Minute, Idle: 2 * time.Minute, Retries: 4, MaxRetryWait: 15 * time.Minute, FormatRetries: 2,
-		Recovery: session.RecoverAsk, Recoveries: 3}
+		Recovery: session.RecoverAsk, Recoveries: 3,
+		Compaction: compaction.DefaultSettings()}
 }
 
 // Services is what a runner works with. Snapshots and Tasks may be nil.
@@ -83,7 +87,7 @@ func New(services Services, config Config) *Runner {
 }
 
 // Drain works on the session until nothing is eligible: first on what was left
-// unfinished, then on a resume or on prompts that ask for execution and are newer
+// unfinished, then on a compaction that somebody asks for, then on a resume or on prompts that ask for execution and are newer
 // than the last interrupt, then on what else is pending. A failed activity ends the
 // drain with its *session.Failure; what is pending stays so until the next wake. One
 // whose ctx ends answers the cause, whatever it was about to read.
@@ -102,6 +106,9 @@ func (r *Runner) Drain(ctx context.Context, work *session.Work) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := d.dangling(ctx, s.session); err != nil {
+		return err
+	}
 	if s.activity != nil {
 		err := d.proceed(ctx, s)
 		for errors.Is(err, session.ErrResolved) { // a person answered what was to be withdrawn
@@ -114,6 +121,11 @@ func (r *Runner) Drain(ctx context.Context, work *session.Work) (err error) {
 		}
 		if s, err = d.state(ctx); err != nil || s.activity != nil {
 			return err // it waits for a person
+		}
+	}
+	if s.session.Compact >= 0 && !d.parked() {
+		if err := d.condense(ctx); err != nil {
+			return err
 		}
 	}
 	for asked := s.session.Resume >= 0 || s.woken(); asked; asked = s.session.Resume >= 0 || len(s.pending) > 0 {

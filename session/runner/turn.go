@@ -114,9 +114,27 @@ func (t *turn) finish(ctx, turnCtx context.Context, err error) *turnResult {
 	return t.result(ctx, err)
 }
 
-// stream consumes the model's answer. It stops at the first error, or when the
-// provider is silent for too long. A provider that panics has failed.
-func (t *turn) stream(ctx context.Context) (err error) {
+// stream consumes the model's answer.
+func (t *turn) stream(ctx context.Context) error {
+	if err := t.receive(ctx, t.answer.take); err != nil {
+		return err
+	}
+	if !t.answer.finished {
+		return unfinished()
+	}
+	return nil
+}
+
+// unfinished is a stream that ended without a finish.
+func unfinished() error {
+	return &session.ProviderError{Class: session.ProviderIncomplete, Retryable: true,
+		Message: "The provider's answer ended without saying that it is complete"}
+}
+
+// receive makes the request and hands over each event of the answer. It stops at the
+// first error, or when the provider is silent for too long. A provider that panics has
+// failed.
+func (t *turn) receive(ctx context.Context, take func(context.Context, session.ModelEvent) error) (err error) {
 	defer func() {
 		if broken := recover(); broken != nil {
 			t.Logger.Error("provider panicked", "provider", t.current.Model.Provider, "session", t.session, "panic", broken, "stack", string(debug.Stack()))
@@ -134,19 +152,12 @@ func (t *turn) stream(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
-		if err := t.answer.take(ctx, event); err != nil {
+		if err := take(ctx, event); err != nil {
 			return err
 		}
 		watchdog.resume()
 	}
-	if cause := context.Cause(watched); cause != nil {
-		return cause
-	}
-	if !t.answer.finished {
-		return &session.ProviderError{Class: session.ProviderIncomplete, Retryable: true,
-			Message: "The provider's answer ended without saying that it is complete"}
-	}
-	return nil
+	return context.Cause(watched)
 }
 
 // result closes the step with what arrived. An interrupt before the first output

@@ -25,7 +25,7 @@ func Layers() []Layer {
 		{"binary format", []string{"host/wasm/binary"}},
 		{"secrets", []string{"host/secret"}},
 		{"run", []string{"session/runner"}},
-		{"window", []string{"session/epoch"}},
+		{"window", []string{"session/compaction", "session/epoch"}},
 		{"read", []string{"session/view"}},
 		{"domain", []string{"session"}},
 		{"drivers", []string{"store/sqlite"}},

@@ -309,7 +309,7 @@ func defaultValues(t *testing.T) map[string]string {
 				found[name] = code(strconv.Quote(field.String()))
 			case field.Kind() == reflect.Bool:
 				found[name] = code(strconv.FormatBool(field.Bool()))
-			case field.Kind() == reflect.Int:
+			case field.CanInt():
 				found[name] = code(fmt.Sprint(field.Int()))
 			}
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/plinthhost/plinth/host/catalog"
 	"github.com/plinthhost/plinth/session"
+	"github.com/plinthhost/plinth/session/compaction"
 )
 
 // Config is the whole configuration. It is not changed after Load.
@@ -43,6 +44,8 @@ type Config struct {
 	// Budgets in order; none.
 	Budgets []session.Budget
 	Runner  Runner
+	// Compaction says when and how a history is condensed.
+	Compaction compaction.Settings
 	// ToolOutput bounds what a model reads of a tool's text.
 	ToolOutput ToolOutput
 	Engine     Engine
@@ -122,6 +125,7 @@ func defaults(folders Folders) Config {
 		Data:       folders.Data,
 		Runner:     defaultRunner(),
 		Engine:     Engine{MemoryMiB: 1024},
+		Compaction: compaction.DefaultSettings(),
 		ToolOutput: defaultToolOutput(),
 		LogLevel:   "info",
 

@@ -36,7 +36,8 @@ type document struct {
 	ProjectConfig *bool             `toml:"project_config"`
 	Instructions  instructionsTable `toml:"instructions"`
 
-	Process struct {
+	Compaction compactionTable `toml:"compaction"`
+	Process    struct {
 		Shell   *string  `toml:"shell"`
 		Inherit []string `toml:"inherit"`
 	} `toml:"process"`
@@ -81,6 +82,7 @@ func (l *loader) decode(path string, data []byte) {
 	l.toolOutput(doc.ToolOutput)
 	set(&l.config.ProjectConfig, doc.ProjectConfig)
 	l.config.Instructions = Instructions(doc.Instructions)
+	l.compaction(doc.Compaction)
 	l.config.Rules = doc.Permissions.Rules
 	l.agents(doc.Agents)
 	l.budgets(doc.Budgets)

@@ -204,6 +204,10 @@ func (m control) Resume(ctx context.Context, caller server.Caller, session strin
 	return receipt, nil
 }
 
+func (m control) Compact(_ context.Context, caller server.Caller, session string) (protocol.CommandReceipt, error) {
+	return m.command(caller, session, "session.compaction.requested")
+}
+
 func (m control) Change(_ context.Context, caller server.Caller, session string, change protocol.ChangeSession) (protocol.Session, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

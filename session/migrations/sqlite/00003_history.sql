@@ -7,8 +7,11 @@ ALTER TABLE session ADD COLUMN revert TEXT NOT NULL DEFAULT '';           -- JSO
 ALTER TABLE session ADD COLUMN changes TEXT NOT NULL DEFAULT '';          -- JSON, what became of the files
 ALTER TABLE session ADD COLUMN compact_seq INTEGER NOT NULL DEFAULT -1;   -- of a compaction that somebody asks for
 ALTER TABLE session ADD COLUMN pruned_seq INTEGER NOT NULL DEFAULT -1;    -- of the last pruning
-ALTER TABLE session ADD COLUMN rewritten_seq INTEGER NOT NULL DEFAULT -1; -- of the last compaction, or pruning of results
+ALTER TABLE session ADD COLUMN compacting TEXT NOT NULL DEFAULT '';       -- JSON, of a compaction that has not come out
+ALTER TABLE session ADD COLUMN rewritten_seq INTEGER NOT NULL DEFAULT -1; -- of the last change of what the model is sent of earlier messages
+ALTER TABLE session ADD COLUMN answered_seq INTEGER NOT NULL DEFAULT -1;  -- what the prompts up to here asked for is done
 CREATE INDEX session_compact ON session (id) WHERE compact_seq >= 0;
+CREATE INDEX session_compacting ON session (id) WHERE compacting <> '';
 CREATE INDEX session_slug ON session (slug) WHERE slug <> '';
 
 CREATE TABLE directory_read (
