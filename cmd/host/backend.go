@@ -9,6 +9,7 @@ import (
 
 	"github.com/plinthhost/plinth/client/protocol"
 	"github.com/plinthhost/plinth/host/catalog"
+	"github.com/plinthhost/plinth/host/expand"
 	"github.com/plinthhost/plinth/host/plugin"
 	"github.com/plinthhost/plinth/host/server"
 	"github.com/plinthhost/plinth/session"
@@ -28,6 +29,9 @@ type backend struct {
 	agents      *session.Agents
 	catalog     *catalog.Catalog
 	keys        *keys
+	ids         *session.IDs
+	expander    *expand.Expander
+	shells      *session.Shells
 	// directory is where a session works whose creator does not say.
 	directory string
 }

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 
 	"github.com/plinthhost/plinth/host/catalog"
+	"github.com/plinthhost/plinth/host/expand"
 	"github.com/plinthhost/plinth/session"
 )
 
@@ -45,6 +46,10 @@ type Config struct {
 	Engine     Engine
 	Process    Process
 	Plugins    Plugins
+	Shell      Shell
+	// References and Commands by name; none.
+	References []expand.Reference
+	Commands   []expand.Command
 	// LogLevel is trace, debug, info, warn or error; "info".
 	LogLevel string
 	// File is the configuration file that was looked for, there or not.
@@ -110,6 +115,7 @@ func defaults(folders Folders) Config {
 		Runner:     defaultRunner(),
 		Engine:     Engine{MemoryMiB: 1024},
 		ToolOutput: defaultToolOutput(),
+		Shell:      Shell{Enabled: true, TimeoutMS: 600_000},
 		LogLevel:   "info",
 	}
 }
