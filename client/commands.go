@@ -75,6 +75,31 @@ func (c *Client) PromptAndWait(ctx context.Context, session string, prompt proto
 	return answer, err
 }
 
+// Expand answers what a prompt would be, without admitting it. Nobody is asked for
+// anything.
+func (c *Client) Expand(ctx context.Context, session string, prompt protocol.Prompt) (expansion protocol.Expansion, err error) {
+	err = c.do(ctx, request{method: http.MethodPost, path: sessionPath(session, "/expand"), body: prompt}, &expansion)
+	return expansion, err
+}
+
+// Commands answers the commands that the operator wrote.
+func (c *Client) Commands(ctx context.Context) (list protocol.CommandList, err error) {
+	err = c.do(ctx, request{method: http.MethodGet, path: "/v1/commands"}, &list)
+	return list, err
+}
+
+// RunShell runs a command line in a session and answers when it has ended. One without an
+// id is given one, so that repeating it is safe. When ctx ends the command goes on.
+func (c *Client) RunShell(ctx context.Context, session string, shell protocol.RunShell) (run protocol.ShellRun, err error) {
+	if shell.ID == "" {
+		shell.ID = c.NewMessageID()
+	}
+	err = c.do(ctx, request{
+		method: http.MethodPost, path: sessionPath(session, "/shell"), query: url.Values{"wait": {"ended"}}, body: shell,
+	}, &run)
+	return run, err
+}
+
 // Inbox answers the prompts that wait.
 func (c *Client) Inbox(ctx context.Context, session string) (inbox protocol.Inbox, err error) {
 	err = c.do(ctx, request{method: http.MethodGet, path: sessionPath(session, "/inbox")}, &inbox)

@@ -22,6 +22,9 @@ func (p *Permissions) Told(ctx context.Context, session string, requests ...stri
 // Start tells what a host that died did not come to tell: of requests that are open and
 // of those that were closed. Call it after what died is settled.
 func (p *Permissions) Start(ctx context.Context) error {
+	if err := p.forsake(ctx); err != nil {
+		return fmt.Errorf("start permissions: %w", err)
+	}
 	requests := map[string][]string{} // by session
 	err := p.log.View(ctx, func(tx store.Tx) error {
 		rows, err := tx.Query(ctx, `SELECT child_id, request FROM child_request

@@ -20,6 +20,7 @@ const (
 	// MaxPromptFilesBytes bounds all together: a request has room for little more.
 	MaxPromptFilesBytes = 40 << 20
 	maxFileName         = 255 // bytes
+	maxFilePath         = 4096
 )
 
 // PromptFileTypes are the media types that a prompt's files may have.
@@ -58,8 +59,11 @@ func CheckFiles(ctx context.Context, blobs store.Blobs, files []PromptFile) erro
 
 // check looks at the fields alone. The text begins with the field's name.
 func (f *PromptFile) check() error {
-	if f.Path != "" {
-		return errors.New("path: a path is not read here; upload the file and send its blob")
+	if f.Path != "" && f.Blob == "" {
+		return errors.New("path: a path is not read here; send expand, or upload the file and send its blob")
+	}
+	if len(f.Path) > maxFilePath || !utf8.ValidString(f.Path) || strings.ContainsFunc(f.Path, unreadable) {
+		return fmt.Errorf("path is %q; it must be UTF-8 of at most %d bytes without control characters or line breaks", clip(f.Path), maxFilePath)
 	}
 	if f.Blob == "" {
 		return errors.New("blob is missing; upload the file and send the digest that was answered")

@@ -61,7 +61,7 @@ func TestCheckFiles(t *testing.T) {
 		"two large ones":   {[]session.PromptFile{largest, largest}, ""},
 		"three large ones": {[]session.PromptFile{largest, largest, largest}, "prompt.files have 62914560 bytes together, the limit is 41943040"},
 		"a larger one":     {with(func(f *session.PromptFile) { f.Blob = more }), "prompt.files[1].blob has 20971521 bytes, the limit of one file is 20971520"},
-		"a path":           {with(func(f *session.PromptFile) { f.Path = "/etc/passwd" }), "prompt.files[1].path: a path is not read here"},
+		"a path":           {with(func(f *session.PromptFile) { f.Path, f.Blob = "/etc/passwd", "" }), "prompt.files[1].path: a path is not read here"},
 		"no blob":          {with(func(f *session.PromptFile) { f.Blob = "" }), "prompt.files[1].blob is missing"},
 		"no digest":        {with(func(f *session.PromptFile) { f.Blob = "../../lock" }), `prompt.files[1].blob is "../../lock"; it must be a SHA-256`},
 		"a short digest":   {with(func(f *session.PromptFile) { f.Blob = small[2:] }), "it must be a SHA-256"},

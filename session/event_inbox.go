@@ -9,6 +9,9 @@ type PromptAdmitted struct {
 	Wake bool `json:"wake"`
 	// Synthetic: the host wrote it, not a person.
 	Synthetic bool `json:"synthetic,omitempty"`
+	// Sent is the digest of what the client sent, where Prompt was made of it: that is
+	// what an exact retry repeats.
+	Sent string `json:"sent,omitempty"`
 }
 
 // PromptWoken: an exact retry asked for the execution of a prompt that was

@@ -76,7 +76,9 @@ type ShellStarted struct {
 type ShellEnded struct {
 	Call   string `json:"call"`
 	Output string `json:"output"`
-	Exit   *int   `json:"exit,omitempty"` // nil when a signal ended it
+	Exit   *int   `json:"exit,omitempty"` // nil when it did not end by itself
+	// Outputs are the files with what Output leaves out.
+	Outputs []string `json:"outputs,omitempty"`
 }
 
 // TodosChanged replaces the session's list.

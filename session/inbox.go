@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/maphash"
@@ -70,6 +71,36 @@ type PromptRequest struct {
 	Delivery Delivery
 	// AdmitOnly leaves the prompt for a later wake or resume.
 	AdmitOnly bool
+	// Sent is the JSON of what the client sent, where Prompt was made of it: an exact
+	// retry repeats Sent, and Prompt may differ. Nil when Prompt is what was sent.
+	Sent json.RawMessage
+}
+
+// digest is what an exact retry repeats.
+func (r PromptRequest) digest(canonical []byte) (string, error) {
+	if len(r.Sent) == 0 {
+		return admissionDigest(canonical, r.Delivery), nil
+	}
+	sent, err := CanonicalJSON(r.Sent)
+	if err != nil {
+		return "", fmt.Errorf("%w: what was sent: %w", ErrInvalid, err)
+	}
+	return admissionDigest(append([]byte("sent "), sent...), r.Delivery), nil
+}
+
+// identified is the request with what it leaves out: how it joins, and its id.
+func (s *Sessions) identified(request PromptRequest) (PromptRequest, error) {
+	if request.Delivery == "" {
+		request.Delivery = Steer
+	}
+	if err := request.Delivery.check(); err != nil {
+		return request, err
+	}
+	if request.ID == "" {
+		request.ID = s.encoder.IDs.New(PrefixMessage)
+		return request, nil
+	}
+	return request, CheckID(PrefixMessage, request.ID)
 }
 
 // Admit records the prompt durably and answers its receipt; nothing has run when
@@ -77,36 +108,83 @@ type PromptRequest struct {
 // since, and wakes again while it waits and no interrupt came; the same id with another session, body or
 // delivery is a *ConflictError. ErrBusy when the inbox is full.
 func (s *Sessions) Admit(ctx context.Context, origin Origin, request PromptRequest) (Input, error) {
-	if request.Delivery == "" {
-		request.Delivery = Steer
-	}
-	if err := request.Delivery.check(); err != nil {
+	request, err := s.identified(request)
+	if err != nil {
 		return Input{}, err
 	}
 	canonical, err := request.Prompt.checked()
 	if err != nil {
 		return Input{}, err
 	}
-	if request.ID == "" {
-		request.ID = s.encoder.IDs.New(PrefixMessage)
-	} else if err := CheckID(PrefixMessage, request.ID); err != nil {
+	digest, err := request.digest(canonical)
+	if err != nil {
 		return Input{}, err
 	}
-	var input Input
+	input, known, err := s.admitted(ctx, request)
+	if err == nil && !known {
+		input, err = s.admit(ctx, origin, request, digest)
+	}
+	if err != nil {
+		return Input{}, err
+	}
+	return s.repeated(ctx, origin, request, input, digest)
+}
+
+// Retry is Admit of a request whose Sent was admitted before: it answers that receipt,
+// or another one's conflict. known is false when nothing was admitted under the id: then
+// Prompt may be made of Sent. By now it need not have a text; what else it has is
+// checked, so that nothing is done for a prompt that would be refused.
+func (s *Sessions) Retry(ctx context.Context, origin Origin, request PromptRequest) (input Input, known bool, err error) {
+	if request, err = s.identified(request); err != nil {
+		return Input{}, false, err
+	}
+	digest, err := request.digest(nil)
+	if err != nil {
+		return Input{}, false, err
+	}
+	if input, known, err = s.admitted(ctx, request); err != nil {
+		return Input{}, false, err
+	}
+	if known {
+		input, err = s.repeated(ctx, origin, request, input, digest)
+		return input, true, err
+	}
+	prompt := request.Prompt
+	if prompt.Text == "" {
+		prompt.Text = "?"
+	}
+	if _, err := prompt.checked(); err != nil {
+		return Input{}, false, err
+	}
+	prompt.Files = nil
+	if err := s.checkPrompt(ctx, request.Session, prompt); err != nil {
+		return Input{}, false, err
+	}
+	return Input{}, false, s.view(ctx, request.Session, func(tx store.Tx) error {
+		waiting, err := LoadBacklog(ctx, tx, request.Session)
+		if err != nil {
+			return err
+		}
+		return s.options.Limits.check(waiting, request.Delivery)
+	})
+}
+
+// admitted finds what was admitted under the request's id.
+func (s *Sessions) admitted(ctx context.Context, request PromptRequest) (input Input, known bool, err error) {
 	err = s.view(ctx, request.Session, func(tx store.Tx) error {
 		input, err = LoadInput(ctx, tx, request.ID)
 		if isMissing(err) {
 			return nil
 		}
+		known = err == nil
 		return err
 	})
-	if err == nil && input.ID == "" {
-		input, err = s.admit(ctx, origin, request)
-	}
-	if err != nil {
-		return Input{}, err
-	}
-	if reason := differs(input, request, canonical); reason != "" {
+	return input, known, err
+}
+
+// repeated answers the receipt of an admission that the request is, and wakes for it.
+func (s *Sessions) repeated(ctx context.Context, origin Origin, request PromptRequest, input Input, digest string) (Input, error) {
+	if reason := differs(input, request, digest); reason != "" {
 		return Input{}, &ConflictError{ID: request.ID, Reason: reason}
 	}
 	if request.AdmitOnly || !input.waits() {
@@ -117,7 +195,7 @@ func (s *Sessions) Admit(ctx context.Context, origin Origin, request PromptReque
 
 // admit appends the admission. A race that another request of the same id won
 // answers the winner's row.
-func (s *Sessions) admit(ctx context.Context, origin Origin, request PromptRequest) (Input, error) {
+func (s *Sessions) admit(ctx context.Context, origin Origin, request PromptRequest, digest string) (Input, error) {
 	if err := s.checkPrompt(ctx, request.Session, request.Prompt); err != nil {
 		return Input{}, err
 	}
@@ -144,9 +222,11 @@ func (s *Sessions) admit(ctx context.Context, origin Origin, request PromptReque
 	if err := s.options.Limits.check(waiting, request.Delivery); err != nil {
 		return Input{}, err
 	}
-	_, err = s.append(ctx, origin, request.Session, store.Any(), PromptAdmitted{
-		Message: request.ID, Prompt: request.Prompt, Delivery: request.Delivery, Wake: !request.AdmitOnly,
-	})
+	admitted := PromptAdmitted{Message: request.ID, Prompt: request.Prompt, Delivery: request.Delivery, Wake: !request.AdmitOnly}
+	if len(request.Sent) > 0 {
+		admitted.Sent = digest
+	}
+	_, err = s.append(ctx, origin, request.Session, store.Any(), admitted)
 	var conflict *ConflictError
 	switch {
 	case errors.As(err, &conflict): // in another session, or another process
@@ -200,7 +280,7 @@ func (s *Sessions) checkPromptModel(ctx context.Context, session string, prompt 
 
 // differs says what an admitted prompt is that the request does not repeat exactly. It
 // is compared with what was admitted, whatever became of it since.
-func differs(input Input, request PromptRequest, canonical []byte) string {
+func differs(input Input, request PromptRequest, digest string) string {
 	if input.Session != request.Session {
 		return "a prompt of another session"
 	}
@@ -212,7 +292,7 @@ func differs(input Input, request PromptRequest, canonical []byte) string {
 		}
 		admitted = admissionDigest(stored, input.Delivery)
 	}
-	if admitted != admissionDigest(canonical, request.Delivery) {
+	if admitted != digest {
 		return "another prompt, or one with another delivery"
 	}
 	return ""

@@ -39,10 +39,19 @@ type Asker struct {
 	Message  string
 	Call     string
 	Location Location
-	Fence    int64
+	// Fence is the drain's, 0 for what no drain asks.
+	Fence int64
 	// Earlier is what the same call asked before the process that ran it died; nil
 	// for a call that runs for the first time.
 	Earlier *Answers
+}
+
+// mode is how what is asked and withdrawn is appended.
+func (a Asker) mode() store.Mode {
+	if a.Fence == 0 {
+		return store.Any()
+	}
+	return store.Fenced(a.Fence)
 }
 
 // Policy answers what decides on what a plugin does in a session, empty for the host
@@ -77,7 +86,7 @@ func (p *Permissions) Authorise(ctx context.Context, asker Asker, request Permis
 		return &DeniedError{Action: request.Action, Resource: resource}
 	}
 	id := p.encoder.IDs.New(PrefixPermission)
-	if _, err := p.append(ctx, System(), asker.Session, store.Fenced(asker.Fence), PermissionAsked{
+	if _, err := p.append(ctx, System(), asker.Session, asker.mode(), PermissionAsked{
 		Request: id, Message: asker.Message, Call: asker.Call, Agent: asker.Agent, Ask: request,
 	}); err != nil {
 		return fmt.Errorf("ask permission: %w", err)

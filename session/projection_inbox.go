@@ -72,9 +72,13 @@ func (p projector) promptAdmitted(e PromptAdmitted) error {
 	if e.Wake {
 		wake = p.seq
 	}
+	digest := e.Sent
+	if digest == "" {
+		digest = admissionDigest(prompt, e.Delivery)
+	}
 	return p.exec(`INSERT INTO input (id, session_id, delivery, prompt, created_ms, admitted_seq, wake_seq, promoted_seq, position, synthetic, digest)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, NULL, $8, $9, $10)`, e.Message, p.session, string(e.Delivery), string(prompt), p.at, p.seq, wake,
-		p.seq, e.Synthetic, admissionDigest(prompt, e.Delivery))
+		p.seq, e.Synthetic, digest)
 }
 
 // promptReordered gives the places of all that wait to them in their new order.

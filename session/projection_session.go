@@ -140,6 +140,9 @@ func (p projector) shellEnded(e ShellEnded) error {
 	if err != nil {
 		return err
 	}
+	if err := p.exec(`UPDATE shell SET ended = 1 WHERE session_id = $1 AND call = $2`, p.session, e.Call); err != nil {
+		return err
+	}
 	return p.complete(id, func(body *MessageBody) { body.Output, body.Exit = e.Output, e.Exit })
 }
 

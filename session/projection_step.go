@@ -126,8 +126,12 @@ func (p projector) insertMessage(id string, kind MessageType, created int64, bod
 	if kind != MessageShell {
 		return nil
 	}
-	return p.exec(`INSERT INTO shell (session_id, call, message) VALUES ($1, $2, $3)
-		ON CONFLICT (session_id, call) DO UPDATE SET message = excluded.message`, p.session, body.Call, id)
+	ended := 0
+	if body.Completed != 0 { // imported
+		ended = 1
+	}
+	return p.exec(`INSERT INTO shell (session_id, call, message, ended) VALUES ($1, $2, $3, $4)
+		ON CONFLICT (session_id, call) DO UPDATE SET message = excluded.message, ended = excluded.ended`, p.session, body.Call, id, ended)
 }
 
 // part adds a part after those that the message has, if the session has the message.

@@ -21,9 +21,13 @@ type Prompt struct {
 	Tools      map[string]bool `json:"tools,omitempty"`
 	Format     json.RawMessage `json:"format,omitempty"` // JSON Schema
 	Metadata   json.RawMessage `json:"metadata,omitempty"`
+	// Notes are what the host has to say of the text, to people and to the model.
+	Notes []PromptNote `json:"notes,omitempty"`
 }
 
-// PromptFile is an attachment: a blob, or a path that is expanded before admission.
+// PromptFile is an attachment. Path is where it was read, as seen from the session's
+// directory, with a slash behind a folder; without a blob it is still to be read, which
+// is done before admission.
 type PromptFile struct {
 	Blob   string        `json:"blob,omitempty"`
 	Path   string        `json:"path,omitempty"`
@@ -38,9 +42,23 @@ type PromptAgent struct {
 	Source *PromptSource `json:"source,omitempty"`
 }
 
-// PromptRef mentions a configured reference.
+// PromptRef mentions a configured reference. Path and Description are what it stood for
+// when it was mentioned; without a path nobody has looked it up.
 type PromptRef struct {
-	Name   string        `json:"name"`
+	Name        string        `json:"name"`
+	Path        string        `json:"path,omitempty"` // absolute
+	Description string        `json:"description,omitempty"`
+	Source      *PromptSource `json:"source,omitempty"`
+}
+
+// PromptNote says of a part of the text what became of it.
+type PromptNote struct {
+	// Kind is what was mentioned: file, agent, reference, shell, or mention for what is
+	// none of them.
+	Kind string `json:"kind"`
+	Text string `json:"text"`
+	// Failed: it stands in the text and nothing came of it.
+	Failed bool          `json:"failed,omitempty"`
 	Source *PromptSource `json:"source,omitempty"`
 }
 
@@ -66,7 +84,9 @@ const (
 
 // Bounds of a prompt's parts.
 const (
-	maxMentions    = 64
+	MaxMentions    = 64
+	maxNotes       = 128  // one of each mention and each command line
+	maxNoteBytes   = 2048 // of one
 	maxPromptTools = 256
 	maxFormatBytes = 64 << 10
 )
@@ -80,7 +100,7 @@ func (d Delivery) check() error {
 
 // checked answers the canonical form of a prompt that is well formed.
 func (p *Prompt) checked() ([]byte, error) {
-	for _, check := range [...]func() error{p.checkText, p.checkMentions, p.checkModel, p.checkTools, p.checkFormat} {
+	for _, check := range [...]func() error{p.checkText, p.checkMentions, p.checkNotes, p.checkModel, p.checkTools, p.checkFormat} {
 		if err := check(); err != nil {
 			return nil, err
 		}
@@ -107,8 +127,8 @@ func (p *Prompt) checkText() error {
 }
 
 func (p *Prompt) checkMentions() error {
-	if n := len(p.Agents) + len(p.References); n > maxMentions {
-		return fmt.Errorf("%w: prompt.agents and prompt.references have %d mentions, the limit is %d", ErrInvalid, n, maxMentions)
+	if n := len(p.Agents) + len(p.References); n > MaxMentions {
+		return fmt.Errorf("%w: prompt.agents and prompt.references have %d mentions, the limit is %d", ErrInvalid, n, MaxMentions)
 	}
 	for i, agent := range p.Agents {
 		if err := checkMention(fmt.Sprintf("prompt.agents[%d]", i), agent.Name, agent.Source, p.Text); err != nil {
@@ -116,8 +136,28 @@ func (p *Prompt) checkMentions() error {
 		}
 	}
 	for i, reference := range p.References {
-		if err := checkMention(fmt.Sprintf("prompt.references[%d]", i), reference.Name, reference.Source, p.Text); err != nil {
+		field := fmt.Sprintf("prompt.references[%d]", i)
+		if err := checkMention(field, reference.Name, reference.Source, p.Text); err != nil {
 			return err
+		}
+		if len(reference.Path)+len(reference.Description) > maxNoteBytes || !utf8.ValidString(reference.Path+reference.Description) {
+			return fmt.Errorf("%w: %s: path and description must be UTF-8 of at most %d bytes together", ErrInvalid, field, maxNoteBytes)
+		}
+	}
+	return nil
+}
+
+func (p *Prompt) checkNotes() error {
+	if len(p.Notes) > maxNotes {
+		return fmt.Errorf("%w: prompt.notes has %d entries, the limit is %d", ErrInvalid, len(p.Notes), maxNotes)
+	}
+	for i, note := range p.Notes {
+		field := fmt.Sprintf("prompt.notes[%d]", i)
+		if err := checkMention(field, note.Kind, note.Source, p.Text); err != nil {
+			return err
+		}
+		if note.Text == "" || len(note.Text) > maxNoteBytes || !utf8.ValidString(note.Text) {
+			return fmt.Errorf("%w: %s.text has %d bytes; it must be UTF-8 of 1 to %d", ErrInvalid, field, len(note.Text), maxNoteBytes)
 		}
 	}
 	return nil

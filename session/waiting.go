@@ -51,12 +51,39 @@ func (p *Permissions) withdraw(ctx context.Context, asker Asker, w waiting) erro
 		return cause
 	}
 	kept := context.WithoutCancel(ctx)
-	_, err := p.append(kept, System(), asker.Session, store.Fenced(asker.Fence), w.withdrawal)
+	_, err := p.append(kept, System(), asker.Session, asker.mode(), w.withdrawal)
 	if err != nil && !errors.Is(err, ErrResolved) {
 		return errors.Join(cause, err)
 	}
 	p.tell(kept, asker.Session, w.request)
 	return cause
+}
+
+// CallPrompt stands in the place of a call in what is asked for a prompt before it is
+// admitted. Message is the id that the prompt will have. Nothing goes on with such a
+// request in another process.
+const CallPrompt = "prompt"
+
+// forsake withdraws what a process that died asked for prompts it did not admit.
+func (p *Permissions) forsake(ctx context.Context) error {
+	var open []Permission
+	err := p.log.View(ctx, func(tx store.Tx) (err error) {
+		open, err = LoadPermissions(ctx, tx, "")
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, permission := range open {
+		if permission.Call != CallPrompt {
+			continue
+		}
+		_, err := p.append(ctx, System(), permission.Session, store.Any(), PermissionReplied{Request: permission.Request, Reply: ReplyWithdrawn})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Answers are the requests of a call that was begun before and is run again from its

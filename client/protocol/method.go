@@ -8,6 +8,8 @@ const (
 	MethodSessionsList     = "sessions.list"     // ListSessions → SessionList
 	MethodSessionMessages  = "session.messages"  // MessagesParams → MessageList
 	MethodSessionPrompt    = "session.prompt"    // PromptParams → Receipt
+	MethodSessionExpand    = "session.expand"    // PromptParams → Expansion
+	MethodSessionShell     = "session.shell"     // ShellParams → ShellRun
 	MethodSessionInbox     = "session.inbox"     // SessionParams → Inbox
 	MethodSessionInterrupt = "session.interrupt" // SessionParams → CommandReceipt
 	MethodSessionResume    = "session.resume"    // SessionParams → CommandReceipt
@@ -30,6 +32,7 @@ const (
 	MethodSessionTodos     = "session.todos"     // SessionParams → TodoList
 	MethodPluginsList      = "plugins.list"      // nothing → PluginList
 	MethodAgentsList       = "agents.list"       // nothing → AgentList
+	MethodCommandsList     = "commands.list"     // nothing → CommandList
 	MethodModelsList       = "models.list"       // ListModels → ModelList
 )
 
@@ -48,6 +51,12 @@ type SessionParams struct {
 type PromptParams struct {
 	SessionID string `json:"sessionID"`
 	Prompt
+}
+
+// ShellParams are a session and a command line to run in it.
+type ShellParams struct {
+	SessionID string `json:"sessionID"`
+	RunShell
 }
 
 // ChangeSessionParams are a session and what changes of it.

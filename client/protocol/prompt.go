@@ -23,7 +23,41 @@ type Prompt struct {
 	Delivery Delivery `json:"delivery,omitempty"`
 	// Resume false admits without waking the session; absent is true.
 	Resume *bool `json:"resume,omitempty"`
+	// Expand reads what the text mentions with @, and the files that are paths, before
+	// the prompt is admitted.
+	Expand bool `json:"expand,omitempty"`
+	// Command makes the text of a template, in the place of Text; it expands by itself.
+	Command *CommandCall `json:"command,omitempty"`
+	// Strict admits nothing when something cannot be expanded.
+	Strict bool `json:"strict,omitempty"`
 	PromptBody
+}
+
+// CommandCall is a command with what is given to it.
+type CommandCall struct {
+	Name string `json:"name"`
+	// Arguments are one text, from which $1 to $9 are taken as a shell splits words.
+	Arguments string `json:"arguments,omitempty"`
+}
+
+// Expanded is what became of a part of a prompt's text.
+type Expanded struct {
+	// Kind is file, directory, media, agent, reference or shell, and mention for what is
+	// none of them.
+	Kind string `json:"kind"`
+	// Name is what it stands for: the file's, the agent's or the reference's.
+	Name   string  `json:"name,omitempty"`
+	Source *Source `json:"source,omitempty"`
+	// Note is what there is to say of it, Error why nothing came of it. The model reads
+	// both.
+	Note  string `json:"note,omitempty"`
+	Error string `json:"error,omitempty"`
+}
+
+// Expansion is an expanded prompt that was not admitted.
+type Expansion struct {
+	Prompt   PromptBody `json:"prompt"`
+	Expanded []Expanded `json:"expanded"`
 }
 
 // PromptBody is the part of a prompt that a retry must repeat exactly.
@@ -41,10 +75,20 @@ type PromptBody struct {
 	// Format is a JSON Schema the answer must fit.
 	Format   Raw `json:"format,omitempty"`
 	Metadata Raw `json:"metadata,omitempty"`
+	// Notes are what the host said of the text when it expanded it.
+	Notes []Note `json:"notes,omitempty"`
 }
 
-// File is an attachment: a blob the server has, or a path that is read before
-// the prompt is admitted.
+// Note says of a part of a prompt's text what became of it.
+type Note struct {
+	Kind   string  `json:"kind"`
+	Text   string  `json:"text"`
+	Failed bool    `json:"failed,omitempty"`
+	Source *Source `json:"source,omitempty"`
+}
+
+// File is an attachment: a blob the server has, with the path where it was read, or a
+// path alone that is read before the prompt is admitted, where Expand says so.
 type File struct {
 	Blob   string  `json:"blob,omitempty"`
 	Path   string  `json:"path,omitempty"`
@@ -53,10 +97,13 @@ type File struct {
 	Source *Source `json:"source,omitempty"`
 }
 
-// Mention is an agent or a configured reference named in the text.
+// Mention is an agent or a configured reference named in the text. Path and Description
+// are of a reference as it was when it was expanded.
 type Mention struct {
-	Name   string  `json:"name"`
-	Source *Source `json:"source,omitempty"`
+	Name        string  `json:"name"`
+	Path        string  `json:"path,omitempty"`
+	Description string  `json:"description,omitempty"`
+	Source      *Source `json:"source,omitempty"`
 }
 
 // Source is the place in the prompt's text that something stands for, in UTF-8
@@ -81,7 +128,9 @@ type Receipt struct {
 	Synthetic bool       `json:"synthetic,omitempty"`
 	Time      time.Time  `json:"time"`
 	Prompt    PromptBody `json:"prompt"`
-	Cursor    string     `json:"cursor,omitempty"`
+	// Expanded is in the answer to a prompt that was to be expanded.
+	Expanded []Expanded `json:"expanded,omitempty"`
+	Cursor   string     `json:"cursor,omitempty"`
 }
 
 // PromptAnswer answers a prompt: the receipt, and with ?wait=settled the result.

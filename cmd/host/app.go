@@ -16,9 +16,11 @@ import (
 	"github.com/plinthhost/plinth/cmd/host/config"
 	"github.com/plinthhost/plinth/host/catalog"
 	"github.com/plinthhost/plinth/host/egress"
+	"github.com/plinthhost/plinth/host/expand"
 	"github.com/plinthhost/plinth/host/fsys"
 	"github.com/plinthhost/plinth/host/outputs"
 	"github.com/plinthhost/plinth/host/plugin"
+	"github.com/plinthhost/plinth/host/process"
 	"github.com/plinthhost/plinth/host/secret"
 	"github.com/plinthhost/plinth/host/server"
 	"github.com/plinthhost/plinth/registry"
@@ -56,6 +58,8 @@ type app struct {
 	agents      *session.Agents
 	plugins     *plugin.Manager
 	outputs     *outputs.Files
+	processes   *process.Runner
+	shells      *session.Shells
 	tasks       *session.Tasks
 	catalog     *catalog.Catalog
 	models      session.Models // the catalog, as the runner sees it
@@ -131,7 +135,11 @@ func (a *app) startRunner(ctx context.Context, encoder session.Encoder) error {
 	var work *runner.Runner // what it works with wakes it
 	a.coordinator = session.NewCoordinator(func(ctx context.Context, w *session.Work) error { return work.Drain(ctx, w) }, a.logger.Named("session"))
 	blobs := a.store.Blobs()
-	sessions := session.NewSessions(a.store, encoder, places{}, a.coordinator, session.SessionOptions{
+	lines := &expand.Runner{Processes: a.processes, Private: []string{a.config.Data}, Scrub: a.scrubber.Scrub,
+		Timeout: time.Duration(a.config.Shell.TimeoutMS) * time.Millisecond}
+	a.shells = session.NewShells(a.store, encoder, lines, a.outputs, a.outputLimits(), a.logger.Named("shell"))
+	a.closers = append(a.closers, func() error { a.shells.Close(); return nil })
+	sessions := session.NewSessions(a.store, encoder, places{}, execution{a.coordinator, a.shells}, session.SessionOptions{
 		Defaults: session.Defaults{Agent: a.agents.Default(), Model: a.config.Model}, Agents: a.agents, Models: a.models,
 		Limits: session.Limits{Pending: a.config.Runner.MaxPending, Steers: a.config.Runner.MaxSteers},
 		Files: func(ctx context.Context, files []session.PromptFile) error {
@@ -150,14 +158,15 @@ func (a *app) startRunner(ctx context.Context, encoder session.Encoder) error {
 		return err
 	}
 	a.backend = &backend{log: a.store, sessions: sessions, permissions: a.permissions, todos: todos, coordinator: a.coordinator, live: live,
-		plugins: a.plugins, agents: a.agents, catalog: a.catalog, runner: work, keys: newKeys(a.store.KV(), time.Now), directory: a.directory}
+		plugins: a.plugins, agents: a.agents, catalog: a.catalog, runner: work, keys: newKeys(a.store.KV(), time.Now), directory: a.directory,
+		ids: encoder.IDs, expander: a.expander(lines), shells: a.shells}
 	tokens := server.NewTokenStore(a.store.KV(), time.Now)
 	var err error
 	a.server, err = server.New(server.Options{
 		Listen: a.listen, Socket: socketPath(a.config.Data), AllowedHosts: a.config.AllowedHosts, AllowedOrigins: a.config.AllowedOrigins,
 		Version: version, Logger: a.logger.Named("server"),
 	}, server.Backend{
-		Sessions: sessionService{a.backend}, Prompts: promptService{a.backend}, Waiting: waitingService{a.backend}, Reports: reportService{a.backend}, Contexts: contextService{a.backend}, Blobs: blobService{a.store.Blobs()}, Control: controlService{a.backend},
+		Sessions: sessionService{a.backend}, Prompts: promptService{a.backend}, Commands: commandService{a.backend}, Shells: shellService{a.backend, a.config.Shell.Enabled}, Waiting: waitingService{a.backend}, Reports: reportService{a.backend}, Contexts: contextService{a.backend}, Blobs: blobService{a.store.Blobs()}, Control: controlService{a.backend},
 		Permissions: permissionService{a.backend}, Questions: questionService{a.backend}, Plugins: pluginService{a.backend}, Agents: agentService{a.backend}, Models: modelService{a.backend},
 		Events: eventService{a.backend}, Deltas: deltaService{a.backend}, Access: tokens, Tokens: tokens,
 		Ready: func(context.Context) error { return nil },
@@ -177,9 +186,13 @@ func (a *app) runnerConfig() runner.Config {
 	settings.FirstEvent, settings.Idle = milliseconds(c.FirstEventMS), milliseconds(c.IdleMS)
 	settings.Retries, settings.MaxRetryWait = c.RetryAttempts, milliseconds(c.RetryMaxWaitMS)
 	settings.FormatRetries, settings.Recovery = c.StructuredRetries, c.Recovery
-	settings.Output = session.OutputLimits{Lines: a.config.ToolOutput.MaxLines, Bytes: a.config.ToolOutput.MaxBytes}
+	settings.Output = a.outputLimits()
 	settings.Budgets, settings.Compaction = a.config.Budgets, a.config.Compaction
 	return settings
+}
+
+func (a *app) outputLimits() session.OutputLimits {
+	return session.OutputLimits{Lines: a.config.ToolOutput.MaxLines, Bytes: a.config.ToolOutput.MaxBytes}
 }
 
 // recover settles what a host that died left open, then wakes the sessions whose
@@ -204,6 +217,9 @@ func (a *app) recover(ctx context.Context, work *runner.Runner) error {
 		if again {
 			woken = append(woken, id)
 		}
+	}
+	if err := a.shells.Start(ctx); err != nil {
+		return fmt.Errorf("recover: %w", err)
 	}
 	if err := a.permissions.Start(ctx); err != nil {
 		return fmt.Errorf("recover: %w", err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/plinthhost/plinth/client/protocol"
 	"github.com/plinthhost/plinth/host/catalog"
+	"github.com/plinthhost/plinth/host/expand"
 	"github.com/plinthhost/plinth/host/plugin"
 	"github.com/plinthhost/plinth/host/server"
 	"github.com/plinthhost/plinth/session"
@@ -30,6 +31,9 @@ type backend struct {
 	catalog     *catalog.Catalog
 	runner      *runner.Runner
 	keys        *keys
+	ids         *session.IDs
+	expander    *expand.Expander
+	shells      *session.Shells
 	// directory is where a session works whose creator does not say.
 	directory string
 }

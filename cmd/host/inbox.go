@@ -133,7 +133,7 @@ func edited(ctx context.Context, host *client.Client, session, prompt, text stri
 		return protocol.PromptBody{Text: text}, nil
 	}
 	body := inbox.Pending[at].Prompt
-	body.Text = text
+	body.Text, body.Notes = text, nil // notes are of the text before
 	for _, mentions := range [][]protocol.Mention{body.Agents, body.References} {
 		for i := range mentions {
 			mentions[i].Source = nil

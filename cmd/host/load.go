@@ -32,6 +32,9 @@ func (a *app) startPlugins(ctx context.Context) error {
 		Contributions: []registry.Contribution{a.kinds.Providers.Contribute(offline.Name, 0, offline.Provider{})}}); err != nil {
 		return err
 	}
+	if err := a.tellReferences(); err != nil {
+		return err
+	}
 	settings, err := pluginSettings(a.config.Plugins.Settings)
 	if err != nil {
 		return err

@@ -17,14 +17,24 @@ func (b promptService) Admit(ctx context.Context, caller server.Caller, id strin
 	if message == "" {
 		message = idOf(session.PrefixMessage, caller)
 	}
-	input, err := b.sessions.Admit(ctx, origin(caller), session.PromptRequest{
+	request := session.PromptRequest{
 		ID: message, Session: id, Prompt: kernelPrompt(prompt.PromptBody), Delivery: session.Delivery(prompt.Delivery),
 		AdmitOnly: prompt.Resume != nil && !*prompt.Resume,
-	})
+	}
+	if !expands(prompt) {
+		input, err := b.sessions.Admit(ctx, origin(caller), request)
+		if err != nil {
+			return protocol.Receipt{}, keyedError(caller, prompt.ID, err)
+		}
+		return wireReceipt(input, b.cursor(input.Admitted)), nil
+	}
+	input, err := b.admitExpanded(ctx, caller, request, prompt)
 	if err != nil {
 		return protocol.Receipt{}, keyedError(caller, prompt.ID, err)
 	}
-	return wireReceipt(input, b.cursor(input.Admitted)), nil
+	receipt := wireReceipt(input, b.cursor(input.Admitted))
+	receipt.Expanded = wireExpanded(input.Prompt)
+	return receipt, nil
 }
 
 func (b promptService) Inbox(ctx context.Context, id string) (protocol.Inbox, error) {

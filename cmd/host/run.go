@@ -22,24 +22,37 @@ import (
 type runFlags struct {
 	session, id, directory, model, variant, agent, onAsk, format string
 	allow, files                                                 []string
-	queue, json                                                  bool
+	queue, json, noExpand                                        bool
+	command                                                      string
 }
 
 func (c *cli) runCommand() *cobra.Command {
 	var flags runFlags
 	command := &cobra.Command{
-		Use:   "run PROMPT",
+		Use:   "run PROMPT | run --command NAME [ARGUMENT…]",
 		Short: "Send a prompt, follow the answer live and exit when it is complete",
 		Long: `Sends the prompt to a session, shows the model's text on standard output and tool
 calls on standard error, and exits when the work on it has ended. Without a running
-host it starts one for the time of the command, on the same data.`,
+host it starts one for the time of the command, on the same data.
+
+What the prompt mentions with @ goes with it: a file or folder of the session's
+directory, lines of a file, an agent, a reference.`,
 		Example: `  plinth run "Read go.mod and say which module this is."
   plinth run --model local/llama --allow read "Summarise README.md"
   plinth run --session ses_… "And now the tests"
+  plinth run "Explain @main.go#L10-40"
+  plinth run --command review main.go
   plinth run --file screenshot.png "What is wrong with this page?"
   plinth run --format answer.schema.json "Which modules are here?"`,
-		Args: usage(cobra.ExactArgs(1)),
-		RunE: func(command *cobra.Command, args []string) error { return c.run(command.Context(), flags, args[0]) },
+		Args: usage(func(command *cobra.Command, args []string) error {
+			if flags.command != "" {
+				return nil
+			}
+			return cobra.ExactArgs(1)(command, args)
+		}),
+		RunE: func(command *cobra.Command, args []string) error {
+			return c.run(command.Context(), flags, commandLine(args))
+		},
 	}
 	set := command.Flags()
 	set.StringVarP(&flags.session, "session", "s", "", "go on with this session instead of a new one")
@@ -49,6 +62,8 @@ host it starts one for the time of the command, on the same data.`,
 	set.StringVar(&flags.variant, "variant", "", "variant of the model, as its settings have names")
 	set.StringVar(&flags.agent, "agent", "", "agent to work as; with --session from this prompt on (default: the configured one)")
 	set.StringVar(&flags.format, "format", "", "a JSON Schema in this file that the answer must fit; it is printed as JSON, and the model's text goes to standard error")
+	set.StringVar(&flags.command, "command", "", "send the prompt that the operator wrote under this name, with the arguments")
+	set.BoolVar(&flags.noExpand, "no-expand", false, "send the text as it is: an @ mentions nothing")
 	set.BoolVar(&flags.queue, "queue", false, "wait for what the session works on, instead of joining it at its next turn")
 	set.StringVar(&flags.onAsk, "on-ask", "", "what to do when a permission or a question is asked: ask, deny or fail (default: ask at a terminal, else deny)")
 	set.StringArrayVar(&flags.allow, "allow", nil, "allow ACTION or ACTION:RESOURCE in this run; may be repeated")
@@ -86,24 +101,32 @@ func (c *cli) run(ctx context.Context, flags runFlags, text string) error {
 		return err
 	}
 	asked := asks{client: host, mode: mode, allow: allow, in: bufio.NewReader(c.in), notes: c.errors}
-	id := flags.session
+	id, from := flags.session, ""
 	if id != "" {
 		// What was asked before keeps the prompt waiting, and the run sees no event of it.
 		if err := asked.open(ctx, id, ""); err != nil {
 			return err
 		}
+		known, err := host.Session(ctx, id)
+		if err != nil {
+			return err
+		}
+		from = known.Cursor
 	} else {
 		created, err := host.CreateSession(ctx, create)
 		if err != nil {
 			return err
 		}
-		id = created.ID
-		prompt.Model, prompt.Agent = nil, ""
+		id, from = created.ID, created.Cursor
+		if prompt.Command == nil { // else the command's own would come instead
+			prompt.Model, prompt.Agent = nil, ""
+		}
 	}
-	receipt, err := host.Prompt(ctx, id, prompt)
+	receipt, err := c.send(ctx, host, &asked, id, from, prompt)
 	if err != nil {
 		return err
 	}
+	c.tellExpanded(receipt)
 	r := &run{
 		client: host, receipt: receipt, json: flags.json, cli: c, transcript: newTranscript(c.out, c.errors), asks: asked,
 		progress: progress{prompt: receipt.ID}, structured: len(prompt.Format) > 0 && !flags.json,
@@ -118,6 +141,11 @@ func (c *cli) run(ctx context.Context, flags runFlags, text string) error {
 // session gets it.
 func (c *cli) request(flags runFlags, text string) (create protocol.CreateSession, prompt protocol.Prompt, err error) {
 	prompt = protocol.Prompt{ID: flags.id, PromptBody: protocol.PromptBody{Text: text, Agent: flags.agent, Variant: flags.variant}}
+	if flags.command != "" {
+		prompt.Text, prompt.Command = "", &protocol.CommandCall{Name: flags.command, Arguments: text}
+	} else {
+		prompt.Expand = !flags.noExpand
+	}
 	if flags.queue {
 		prompt.Delivery = protocol.Queue
 	}

@@ -29,6 +29,7 @@ func (a *app) services() (*bridge.Services, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: [process]: %w", a.config.File, err)
 	}
+	a.processes = processes
 	a.closers = append(a.closers, processes.Close)
 	home, err := os.UserHomeDir()
 	if err != nil {

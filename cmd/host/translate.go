@@ -110,7 +110,11 @@ func kernelPrompt(p protocol.PromptBody) session.Prompt {
 		prompt.Agents = append(prompt.Agents, session.PromptAgent{Name: agent.Name, Source: kernelSource(agent.Source)})
 	}
 	for _, reference := range p.References {
-		prompt.References = append(prompt.References, session.PromptRef{Name: reference.Name, Source: kernelSource(reference.Source)})
+		prompt.References = append(prompt.References, session.PromptRef{Name: reference.Name, Path: reference.Path,
+			Description: reference.Description, Source: kernelSource(reference.Source)})
+	}
+	for _, note := range p.Notes {
+		prompt.Notes = append(prompt.Notes, session.PromptNote{Kind: note.Kind, Text: note.Text, Failed: note.Failed, Source: kernelSource(note.Source)})
 	}
 	return prompt
 }
@@ -135,7 +139,11 @@ func wirePrompt(p session.Prompt) protocol.PromptBody {
 		body.Agents = append(body.Agents, protocol.Mention{Name: agent.Name, Source: wireSource(agent.Source)})
 	}
 	for _, reference := range p.References {
-		body.References = append(body.References, protocol.Mention{Name: reference.Name, Source: wireSource(reference.Source)})
+		body.References = append(body.References, protocol.Mention{Name: reference.Name, Path: reference.Path,
+			Description: reference.Description, Source: wireSource(reference.Source)})
+	}
+	for _, note := range p.Notes {
+		body.Notes = append(body.Notes, protocol.Note{Kind: note.Kind, Text: note.Text, Failed: note.Failed, Source: wireSource(note.Source)})
 	}
 	return body
 }

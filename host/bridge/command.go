@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -185,33 +184,19 @@ func exported(environment map[string]string) string {
 // fed, and only once.
 func (o *operations) mayRun(ctx context.Context, text, fed, directory string) error {
 	line := shell.Parse(text, shell.Options{Directory: directory, Home: o.reach.Home, Shell: filepath.Base(o.reach.Processes.Shell())})
-	places, err := shell.Outside(line.Paths, o.location.Directory, o.location.Root)
+	needs, err := line.Needs(text+fed, o.location.Directory, o.location.Root)
 	if err != nil {
 		return fmt.Errorf("follow the paths of the command: %w", err)
 	}
-	var folders, once []string
-	for _, place := range places {
-		folders = append(folders, path.Join(path.Dir(place), "*"))
-	}
-	for _, unknown := range line.Unknown {
-		if unknown.Kind == shell.UnknownPath {
-			once = append(once, unknown.Text)
-		}
-	}
-	slices.Sort(folders)
-	if err := o.external(ctx, slices.Compact(folders)); err != nil {
+	if err := o.external(ctx, needs.Folders); err != nil {
 		return err
 	}
-	if len(once) > 0 {
-		if err := o.asked.authorise(ctx, actionExternal, once, nil); err != nil {
+	if len(needs.Unnamed) > 0 {
+		if err := o.asked.authorise(ctx, actionExternal, needs.Unnamed, nil); err != nil {
 			return err
 		}
 	}
-	resources, save := line.Resources(), line.Patterns()
-	if slices.ContainsFunc(line.Unknown, func(u shell.Unknown) bool { return u.Kind != shell.UnknownPath }) || len(resources) == 0 {
-		resources, save = append(resources, text+fed), nil
-	}
-	return o.asked.authorise(ctx, actionBash, resources, save)
+	return o.asked.authorise(ctx, actionBash, needs.Commands, needs.Save)
 }
 
 // commandError puts the reasons why nothing was run into the closed set.

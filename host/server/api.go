@@ -21,6 +21,8 @@ func (s *Server) routes() http.Handler {
 	api.UseMiddleware(ownStatus)
 	s.sessionRoutes(api)
 	s.promptRoutes(api)
+	s.commandRoutes(api)
+	s.shellRoutes(api)
 	s.blobRoutes(api)
 	s.waitingRoutes(api)
 	s.changeRoutes(api)

@@ -13,6 +13,8 @@ import (
 type Backend struct {
 	Sessions    Sessions
 	Prompts     Prompts
+	Commands    Commands
+	Shells      Shells
 	Blobs       Blobs
 	Waiting     Waiting
 	Control     Control
@@ -62,11 +64,27 @@ type Sessions interface {
 // Prompts admits prompts and tells what became of them.
 type Prompts interface {
 	// Admit makes the prompt durable and answers its receipt; nothing has run. The
-	// same id with another prompt is a conflict.
+	// same id with another prompt is a conflict. One to expand is expanded first, once;
+	// what it has to ask for a person is asked as long as ctx lasts.
 	Admit(ctx context.Context, caller Caller, session string, prompt protocol.Prompt) (protocol.Receipt, error)
 	// Wait answers when the activity that the message joined has settled.
 	Wait(ctx context.Context, session, message string) (protocol.PromptResult, error)
 	Inbox(ctx context.Context, session string) (protocol.Inbox, error)
+	// Expand answers what Admit would admit, asks nobody and admits nothing.
+	Expand(ctx context.Context, caller Caller, session string, prompt protocol.Prompt) (protocol.Expansion, error)
+}
+
+// Commands are the prompts that the operator wrote beforehand.
+type Commands interface {
+	List(ctx context.Context) (protocol.CommandList, error)
+}
+
+// Shells run what people run in sessions.
+type Shells interface {
+	// Run starts the command, once for its id, and answers how it is then.
+	Run(ctx context.Context, caller Caller, session string, shell protocol.RunShell) (protocol.ShellRun, error)
+	// Wait answers when the command has ended.
+	Wait(ctx context.Context, session, id string) (protocol.ShellRun, error)
 }
 
 // Blobs keep files.

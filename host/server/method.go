@@ -49,6 +49,14 @@ func (s *Server) methodTable() map[string]method {
 			receipt, err := s.admit(ctx, caller, p.SessionID, p.Prompt)
 			return receipt, receipt.SessionID, receipt.Cursor, err
 		}),
+		protocol.MethodSessionExpand: takes(protocol.ScopeWrite, func(ctx context.Context, caller Caller, p protocol.PromptParams) (any, string, string, error) {
+			expansion, err := s.backend.Prompts.Expand(ctx, caller, p.SessionID, p.Prompt)
+			return expansion, "", "", err
+		}),
+		protocol.MethodSessionShell: takes(protocol.ScopeAdmin, func(ctx context.Context, caller Caller, p protocol.ShellParams) (any, string, string, error) {
+			run, err := s.backend.Shells.Run(ctx, caller, p.SessionID, p.RunShell)
+			return run, run.SessionID, run.Cursor, err
+		}),
 		protocol.MethodSessionInbox: takes(protocol.ScopeRead, func(ctx context.Context, _ Caller, p protocol.SessionParams) (any, string, string, error) {
 			inbox, err := s.inbox(ctx, p.SessionID)
 			return inbox, p.SessionID, inbox.Cursor, err
@@ -134,6 +142,10 @@ func (s *Server) methodTable() map[string]method {
 		}),
 		protocol.MethodAgentsList: takes(protocol.ScopeRead, func(ctx context.Context, _ Caller, _ protocol.NoParams) (any, string, string, error) {
 			list, err := s.listAgents(ctx)
+			return list, "", "", err
+		}),
+		protocol.MethodCommandsList: takes(protocol.ScopeRead, func(ctx context.Context, _ Caller, _ protocol.NoParams) (any, string, string, error) {
+			list, err := s.commands(ctx)
 			return list, "", "", err
 		}),
 		protocol.MethodModelsList: takes(protocol.ScopeRead, func(ctx context.Context, _ Caller, p protocol.ListModels) (any, string, string, error) {

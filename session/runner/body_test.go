@@ -76,7 +76,7 @@ func TestMessagesOfOthers(t *testing.T) {
 		session.PromptAdmitted{Message: message(w), Prompt: session.Prompt{Text: "Written by the host."}, Delivery: session.Steer, Synthetic: true})
 	w.Run(id)
 	request := w.Provider.Requests()[1]
-	want := []string{"first", "The host restarted.", "Shell command: make\n\nno rule", "Written by the host."}
+	want := []string{"first", "The host restarted.", "Shell command: make\n\nno rule\n\nIt ended with exit code 1.", "Written by the host."}
 	if diff := cmp.Diff(want, texts(request, session.RoleUser)); diff != "" {
 		t.Error(diff)
 	}

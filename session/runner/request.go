@@ -80,9 +80,7 @@ func (t *turn) attached(ctx context.Context, blob string) (text string, size int
 		return "", 0, err
 	}
 	if int64(len(head)) < size {
-		for len(head) > 0 && !utf8.Valid(head[max(0, len(head)-utf8.UTFMax):]) {
-			head = head[:len(head)-1]
-		}
+		head = wholeRunes(head)
 	}
 	return strings.ToValidUTF8(string(head), "�"), size, nil
 }
@@ -93,6 +91,20 @@ const (
 		"which may be older than what the summary tells of the work on them, and the newest steps. Go on from there.\n\n"
 	summaryClose = "\n</summary>"
 )
+
+// wholeRunes is a text that was cut, without a character of which only a part is left.
+func wholeRunes(text []byte) []byte {
+	for n := len(text) - 1; n >= max(0, len(text)-utf8.UTFMax); n-- {
+		if !utf8.RuneStart(text[n]) {
+			continue
+		}
+		if !utf8.FullRune(text[n:]) {
+			return text[:n]
+		}
+		break
+	}
+	return text
+}
 
 // lowerMessage makes the model's messages of one of the transcript. Switches are
 // nothing a model reads.
@@ -112,7 +124,7 @@ func lowerMessage(message session.Message, epoch int64, model session.ModelRef) 
 		}
 		return one(session.RoleUser, message.Text)
 	case session.MessageShell:
-		return one(session.RoleUser, "Shell command: "+message.Command+"\n\n"+message.Output)
+		return one(session.RoleUser, shellText(message))
 	case session.MessageCompaction:
 		return one(session.RoleUser, summaryOpen+message.Text+summaryClose)
 	case session.MessageSystem:
@@ -124,6 +136,18 @@ func lowerMessage(message session.Message, epoch int64, model session.ModelRef) 
 		return lowerAssistant(message, model)
 	}
 	return nil
+}
+
+// shellText tells of a command that the user ran.
+func shellText(message session.Message) string {
+	text := "Shell command: " + message.Command + "\n\n" + message.Output
+	switch {
+	case message.Completed == 0:
+		text += "(it has not ended yet)"
+	case message.Exit != nil && *message.Exit != 0:
+		text += fmt.Sprintf("\n\nIt ended with exit code %d.", *message.Exit)
+	}
+	return text
 }
 
 func textMessage(id string, role session.Role, text string) session.ModelMessage {
@@ -142,9 +166,13 @@ func ruled(message session.Message) (messages []session.ModelMessage) {
 	return messages
 }
 
-// lowerPrompt makes the user's message: the text, and what was attached.
+// lowerPrompt makes the user's message: the text, what it mentions, and what was
+// attached.
 func lowerPrompt(id string, prompt *session.Prompt) session.ModelMessage {
 	message := textMessage(id, session.RoleUser, prompt.Text)
+	if mentions := lowerMentions(prompt); mentions != "" {
+		message.Parts = append(message.Parts, session.ModelPart{ID: id + "/mentions", Type: session.PartText, Text: mentions})
+	}
 	for i, file := range prompt.Files {
 		if file.Blob != "" {
 			message.Parts = append(message.Parts, session.ModelPart{ID: fmt.Sprintf("%s/%d", id, i+1), Type: session.PartMedia,

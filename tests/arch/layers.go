@@ -15,7 +15,7 @@ func Layers() []Layer {
 		{"wiring", []string{"cmd/host"}},
 		{"configuration", []string{"cmd/host/config"}},
 		{"edge", []string{"host/server", "host/plugin", "client"}},
-		{"translate", []string{"host/bridge"}},
+		{"translate", []string{"host/bridge", "host/expand"}},
 		{"recordings", []string{"host/replay"}},
 		{"second engine", []string{"host/extism"}},
 		{"services", []string{"host/catalog", "host/egress", "host/fsys", "host/offline", "host/outputs", "host/process", "host/shell", "host/wasm", "plugins/builtin"}},

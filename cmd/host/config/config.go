@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/plinthhost/plinth/host/catalog"
+	"github.com/plinthhost/plinth/host/expand"
 	"github.com/plinthhost/plinth/session"
 	"github.com/plinthhost/plinth/session/compaction"
 )
@@ -55,6 +56,10 @@ type Config struct {
 	// instruction files; true.
 	ProjectConfig bool
 	Instructions  Instructions
+	Shell         Shell
+	// References and Commands by name; none.
+	References []expand.Reference
+	Commands   []expand.Command
 	// LogLevel is trace, debug, info, warn or error; "info".
 	LogLevel string
 	// File is the configuration file that was looked for, there or not.
@@ -127,6 +132,7 @@ func defaults(folders Folders) Config {
 		Engine:     Engine{MemoryMiB: 1024},
 		Compaction: compaction.DefaultSettings(),
 		ToolOutput: defaultToolOutput(),
+		Shell:      Shell{Enabled: true, TimeoutMS: 600_000},
 		LogLevel:   "info",
 
 		ProjectConfig: true,

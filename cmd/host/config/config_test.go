@@ -42,6 +42,7 @@ func TestDefaults(t *testing.T) {
 	want := config.Config{
 		Model: session.ModelRef{Provider: "offline", Model: "rules"}, Agent: "build", Agents: session.DefaultAgents(), Listen: "127.0.0.1:4747",
 		Data: filepath.Join(dir, ".local/share/plinth"), Runner: runner(25, 16), Engine: config.Engine{MemoryMiB: 1024}, Compaction: compaction.DefaultSettings(), ToolOutput: config.ToolOutput{MaxLines: 2000, MaxBytes: 51200, KeepDays: 7},
+		Shell:    config.Shell{Enabled: true, TimeoutMS: 600_000},
 		LogLevel: "info", ProjectConfig: true, File: filepath.Join(dir, ".config/plinth/config.toml"),
 	}
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(config.Config{})); diff != "" {
@@ -120,6 +121,7 @@ func TestFile(t *testing.T) {
 		Plugins: config.Plugins{Folders: []string{"/opt/plugins", filepath.Join(dir, "plugins")}, Settings: map[string]config.Plugin{
 			"acme/weather": {}, "acme/rules": {Enabled: true, Required: true, Config: json.RawMessage(`{"level":3,"rules":["be kind"]}`),
 				Secrets: map[string]string{"rules-key": "env:RULES_KEY", "other-key": "file:/keys/other"}}}},
+		Shell:    config.Shell{Enabled: true, TimeoutMS: 600_000},
 		LogLevel: "debug", ProjectConfig: true, File: filepath.Join(dir, ".config/plinth/config.toml"),
 	}
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(config.Config{})); diff != "" {

@@ -46,8 +46,11 @@ type document struct {
 		Tools     *int `toml:"tools"`
 		Quick     *int `toml:"quick"`
 	} `toml:"engine"`
-	Plugins map[string]any `toml:"plugins"` // "folders", else a plugin's id
-	Log     struct {
+	Shell      shellTable                `toml:"shell"`
+	References map[string]referenceTable `toml:"references"`
+	Commands   map[string]commandTable   `toml:"commands"`
+	Plugins    map[string]any            `toml:"plugins"` // "folders", else a plugin's id
+	Log        struct {
 		Level *string `toml:"level"`
 	} `toml:"log"`
 }
@@ -86,6 +89,9 @@ func (l *loader) decode(path string, data []byte) {
 	l.config.Rules = doc.Permissions.Rules
 	l.agents(doc.Agents)
 	l.budgets(doc.Budgets)
+	l.shell(doc.Shell)
+	l.named(doc.References)
+	l.commands(doc.Commands)
 	l.plugins(doc.Plugins)
 }
 

@@ -14,6 +14,10 @@ CREATE INDEX session_compact ON session (id) WHERE compact_seq >= 0;
 CREATE INDEX session_compacting ON session (id) WHERE compacting <> '';
 CREATE INDEX session_slug ON session (slug) WHERE slug <> '';
 
+ALTER TABLE shell ADD COLUMN ended INTEGER NOT NULL DEFAULT 0;            -- 1 when the command has ended
+UPDATE shell SET ended = 1;                                               -- nothing started one that could be left
+CREATE INDEX shell_open ON shell (session_id) WHERE ended = 0;
+
 CREATE TABLE directory_read (
     session_id TEXT NOT NULL,
     directory  TEXT NOT NULL,

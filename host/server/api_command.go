@@ -1,0 +1,28 @@
+package server
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/plinthhost/plinth/client/protocol"
+)
+
+// commandRoutes registers the list of commands.
+func (s *Server) commandRoutes(api huma.API) {
+	route(s, api, protocol.ScopeRead, huma.Operation{
+		OperationID: "list-commands", Method: http.MethodGet, Path: "/v1/commands", Summary: "Prompts that the operator wrote beforehand, by name",
+	}, func(ctx context.Context, _ *noInput) (*answer[protocol.CommandList], error) {
+		list, err := s.commands(ctx)
+		return &answer[protocol.CommandList]{list}, err
+	})
+}
+
+func (s *Server) commands(ctx context.Context) (protocol.CommandList, error) {
+	list, err := s.backend.Commands.List(ctx)
+	if list.Commands == nil {
+		list.Commands = []protocol.Command{}
+	}
+	return list, err
+}
