@@ -86,7 +86,10 @@ func (c *cli) run(ctx context.Context, flags runFlags, text string) error {
 		return err
 	}
 	asked := asks{client: host, mode: mode, allow: allow, in: bufio.NewReader(c.in), notes: c.errors}
-	id := flags.session
+	id, err := sessionID(ctx, host, flags.session)
+	if err != nil {
+		return err
+	}
 	if id != "" {
 		// What was asked before keeps the prompt waiting, and the run sees no event of it.
 		if err := asked.open(ctx, id, ""); err != nil {

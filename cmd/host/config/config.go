@@ -42,9 +42,11 @@ type Config struct {
 	Runner  Runner
 	// ToolOutput bounds what a model reads of a tool's text.
 	ToolOutput ToolOutput
-	Engine     Engine
-	Process    Process
-	Plugins    Plugins
+	// Retention is of the sessions without one of their own.
+	Retention Retention
+	Engine    Engine
+	Process   Process
+	Plugins   Plugins
 	// LogLevel is trace, debug, info, warn or error; "info".
 	LogLevel string
 	// File is the configuration file that was looked for, there or not.
@@ -110,6 +112,7 @@ func defaults(folders Folders) Config {
 		Runner:     defaultRunner(),
 		Engine:     Engine{MemoryMiB: 1024},
 		ToolOutput: defaultToolOutput(),
+		Retention:  defaultRetention(),
 		LogLevel:   "info",
 	}
 }

@@ -31,6 +31,7 @@ type document struct {
 	Agents     map[string]agentTable `toml:"agents"`
 	Budgets    []budgetTable         `toml:"budgets"`
 	ToolOutput toolOutputTable       `toml:"tool_output"`
+	Retention  retentionTable        `toml:"retention"`
 	Process    struct {
 		Shell   *string  `toml:"shell"`
 		Inherit []string `toml:"inherit"`
@@ -73,6 +74,7 @@ func (l *loader) decode(path string, data []byte) {
 	l.models(doc.Models)
 	l.network(doc.Network)
 	l.toolOutput(doc.ToolOutput)
+	l.retention(doc.Retention)
 	l.config.Rules = doc.Permissions.Rules
 	l.agents(doc.Agents)
 	l.budgets(doc.Budgets)

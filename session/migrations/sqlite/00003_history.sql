@@ -8,6 +8,7 @@ ALTER TABLE session ADD COLUMN changes TEXT NOT NULL DEFAULT '';          -- JSO
 ALTER TABLE session ADD COLUMN compact_seq INTEGER NOT NULL DEFAULT -1;   -- of a compaction that somebody asks for
 ALTER TABLE session ADD COLUMN pruned_seq INTEGER NOT NULL DEFAULT -1;    -- of the last pruning
 CREATE INDEX session_compact ON session (id) WHERE compact_seq >= 0;
+CREATE INDEX input_done ON input (session_id) WHERE promoted_seq IS NOT NULL OR cancelled_seq IS NOT NULL;
 CREATE INDEX session_slug ON session (slug) WHERE slug <> '';
 
 CREATE TABLE directory_read (
