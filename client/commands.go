@@ -32,6 +32,7 @@ func (c *Client) Sessions(ctx context.Context, list protocol.ListSessions) (page
 	set(query, "cursor", list.Cursor)
 	set(query, "directory", list.Directory)
 	set(query, "text", list.Text)
+	set(query, "slug", list.Slug)
 	if list.Archived {
 		query.Set("archived", "true")
 	}

@@ -51,18 +51,31 @@ func (t *Transcript) Event(event protocol.Event) error {
 	if event.Seq < t.next {
 		return nil
 	}
-	var data transcriptData
-	if event.Type == "session.task.started" {
-		if err := t.taskStarted(event); err != nil {
-			return fmt.Errorf("read %s at sequence %d: %w", event.Type, event.Seq, err)
-		}
-	} else if transcriptTypes(event.Type) {
-		if err := json.Unmarshal(event.Data, &data); err != nil {
-			return fmt.Errorf("read %s at sequence %d: %w", event.Type, event.Seq, err)
-		}
-		t.apply(event, &data)
+	if err := t.take(event); err != nil {
+		return fmt.Errorf("read %s at sequence %d: %w", event.Type, event.Seq, err)
 	}
 	t.next = event.Seq + 1
+	return nil
+}
+
+func (t *Transcript) take(event protocol.Event) error {
+	switch event.Type {
+	case "session.task.started":
+		return t.taskStarted(event)
+	case "session.history.pruned":
+		t.pruned()
+		return nil
+	case "session.message.imported":
+		return t.imported(event)
+	}
+	if !transcriptTypes(event.Type) {
+		return nil
+	}
+	var data transcriptData
+	if err := json.Unmarshal(event.Data, &data); err != nil {
+		return err
+	}
+	t.apply(event, &data)
 	return nil
 }
 

@@ -49,7 +49,7 @@ func (t *Transcript) applyAround(event protocol.Event, data *transcriptData) {
 		t.Compaction = nil
 	case "session.results.pruned":
 		for _, ref := range data.Calls {
-			t.pruned(event, ref.Message, ref.Call)
+			t.resultPruned(event, ref.Message, ref.Call)
 		}
 	case "session.turn.started":
 		if data.Attempt <= 1 {
@@ -83,8 +83,8 @@ func (t *Transcript) toolInputEnded(event protocol.Event, data *transcriptData) 
 	part.Tool = &protocol.ToolCall{Name: data.Name, State: protocol.ToolPending, Input: protocol.Raw("{}"), Partial: data.Text, Started: &started}
 }
 
-// pruned marks the newest call of that id.
-func (t *Transcript) pruned(event protocol.Event, messageID, call string) {
+// resultPruned marks the newest call of that id.
+func (t *Transcript) resultPruned(event protocol.Event, messageID, call string) {
 	message := t.message(messageID)
 	if message == nil {
 		return

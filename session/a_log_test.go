@@ -149,7 +149,7 @@ func (v failingView) Apply(ctx context.Context, tx store.Tx, event store.Event) 
 	}
 	return errors.New("a bug in the view")
 }
-func (failingView) Forget(context.Context, store.Tx, string) error { return nil }
+func (failingView) Forget(context.Context, store.Tx, string, int) (bool, error) { return false, nil }
 
 func observerFails(t *testing.T) {
 	l := logbookOf(t, sessiontest.OpenStore(t, t.TempDir(), failingView{}))
@@ -267,6 +267,9 @@ func tombstone(t *testing.T) {
 	}
 	if _, err := l.session(id); !errors.Is(err, session.ErrNotFound) {
 		t.Errorf("the row: %v", err)
+	}
+	if err := l.Purge(t.Context()); err != nil {
+		t.Fatal(err)
 	}
 	if tables := sessiontest.Tables(t, l); strings.Contains(tables, id) || !strings.Contains(tables, other) {
 		t.Errorf("the tables have\n%s", tables)

@@ -29,18 +29,23 @@ func (e Encoder) Encode(origin Origin, payloads ...Payload) ([]store.Event, erro
 	now := e.Clock.Now().UTC().Truncate(time.Millisecond)
 	events := make([]store.Event, len(payloads))
 	for i, payload := range payloads {
-		k, known := kindOf(payload.EventType())
-		if !known {
-			return nil, fmt.Errorf("encode %s: the event type is not in the inventory", payload.EventType())
-		}
 		data, err := json.Marshal(payload)
 		if err != nil {
 			return nil, fmt.Errorf("encode %s: %w", payload.EventType(), err)
 		}
-		events[i] = store.Event{
-			ID: e.IDs.New(PrefixEvent), Type: payload.EventType(), Version: k.version(), Time: now,
-			Actor: origin.Actor, Cause: origin.Cause, Trace: origin.Trace, Data: data,
+		if events[i], err = e.event(origin, now, payload.EventType(), data); err != nil {
+			return nil, err
 		}
 	}
 	return events, nil
+}
+
+// event makes one event of data that is encoded already, in the newest version.
+func (e Encoder) event(origin Origin, at time.Time, eventType string, data []byte) (store.Event, error) {
+	k, known := kindOf(eventType)
+	if !known {
+		return store.Event{}, fmt.Errorf("encode %s: the event type is not in the inventory", eventType)
+	}
+	return store.Event{ID: e.IDs.New(PrefixEvent), Type: eventType, Version: k.version(), Time: at,
+		Actor: origin.Actor, Cause: origin.Cause, Trace: origin.Trace, Data: data}, nil
 }

@@ -96,6 +96,12 @@ type Change struct {
 	Model   *ModelRef
 	Rules   *[]Rule
 	Budgets *[]Budget
+
+	// Title is one line of 1 to MaxTitle characters.
+	Title    *string
+	Archived *bool
+	// Retention is the session's own.
+	Retention *Retention
 }
 
 // SwitchAgent is Change of the agent.
@@ -124,7 +130,8 @@ func (s *Sessions) SetBudgets(ctx context.Context, origin Origin, session string
 // Change does all of the change, or nothing, and answers the session after it. What
 // the session has already is not recorded again.
 func (s *Sessions) Change(ctx context.Context, origin Origin, session string, change Change) (Session, error) {
-	if err := s.checkChange(change); err != nil {
+	change, err := s.checkChange(change)
+	if err != nil {
 		return Session{}, err
 	}
 	if err := s.checkSwitch(ctx, session, change.Model); err != nil {
@@ -144,30 +151,76 @@ func (s *Sessions) Change(ctx context.Context, origin Origin, session string, ch
 		if change.Budgets != nil && !slices.Equal(*change.Budgets, current.Budgets) {
 			payloads = append(payloads, BudgetsChanged{Budgets: append([]Budget{}, *change.Budgets...)})
 		}
-		return payloads
+		return append(payloads, change.keeping(current)...)
 	})
 }
 
-func (s *Sessions) checkChange(change Change) error {
+// keeping are the events of what concerns the session as a thing that is kept.
+func (c Change) keeping(current Session) (payloads []Payload) {
+	if c.Title != nil && *c.Title != current.Title {
+		payloads = append(payloads, Renamed{Title: *c.Title})
+	}
+	switch {
+	case c.Archived == nil || *c.Archived == (current.Archived != 0):
+	case *c.Archived:
+		payloads = append(payloads, Archived{})
+	default:
+		payloads = append(payloads, Unarchived{})
+	}
+	if c.Retention != nil && (current.Retention == nil || *c.Retention != *current.Retention) {
+		payloads = append(payloads, RetentionChanged{Retention: *c.Retention})
+	}
+	return payloads
+}
+
+// checkChange answers the change as it is recorded.
+func (s *Sessions) checkChange(change Change) (Change, error) {
 	if change.Agent != "" {
 		if err := s.checkAgent("agent", change.Agent); err != nil {
-			return err
+			return Change{}, err
 		}
 	}
 	if change.Model != nil {
 		if err := change.Model.check("model"); err != nil {
-			return err
+			return Change{}, err
 		}
 	}
 	if change.Rules != nil {
 		if err := checkRules(*change.Rules); err != nil {
-			return err
+			return Change{}, err
 		}
 	}
 	if change.Budgets != nil {
-		return checkBudgets(*change.Budgets)
+		if err := checkBudgets(*change.Budgets); err != nil {
+			return Change{}, err
+		}
 	}
-	return nil
+	if change.Title != nil {
+		title, err := cleanTitle(*change.Title)
+		if err != nil {
+			return Change{}, err
+		}
+		change.Title = &title
+	}
+	if change.Retention != nil {
+		return change, change.Retention.check("retention")
+	}
+	return change, nil
+}
+
+// Rename is Change of the title.
+func (s *Sessions) Rename(ctx context.Context, origin Origin, session, title string) (Session, error) {
+	return s.Change(ctx, origin, session, Change{Title: &title})
+}
+
+// Archive is Change of whether the session is out of sight.
+func (s *Sessions) Archive(ctx context.Context, origin Origin, session string, archived bool) (Session, error) {
+	return s.Change(ctx, origin, session, Change{Archived: &archived})
+}
+
+// SetRetention is Change of how much of the session's history is kept.
+func (s *Sessions) SetRetention(ctx context.Context, origin Origin, session string, retention Retention) (Session, error) {
+	return s.Change(ctx, origin, session, Change{Retention: &retention})
 }
 
 // checkSwitch checks a model that the session does not have yet.

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-hclog"
+
+	"github.com/plinthhost/plinth/store"
 )
 
 // Coordinator runs at most one drain per session and any number of sessions side
@@ -188,10 +190,12 @@ func (c *Coordinator) run(ctx context.Context, o *ownership, work *Work) {
 	err = c.drain(ctx, work)
 }
 
-// unexpected reports whether an error is news: a *Failure stands in the log already.
+// unexpected reports whether an error is news: a *Failure stands in the log already, and
+// a session that was removed needs no more.
 func unexpected(err error) bool {
 	var recorded *Failure
-	return err != nil && !errors.Is(err, ErrInterrupted) && !errors.Is(err, ErrShutdown) && !errors.As(err, &recorded)
+	return err != nil && !errors.Is(err, ErrInterrupted) && !errors.Is(err, ErrShutdown) && !errors.As(err, &recorded) &&
+		!errors.Is(err, store.ErrDeleted)
 }
 
 // settle follows the drain that ended by the next, or forgets the session.

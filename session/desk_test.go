@@ -82,6 +82,8 @@ func (w *wakes) Interrupt(context.Context, string, int64) error { return nil }
 
 func (w *wakes) Settle(context.Context, string) error { return nil }
 
+func (w *wakes) Running(string) bool { return false }
+
 // take answers the wakes since the last time.
 func (w *wakes) take() []int64 {
 	w.mu.Lock()

@@ -36,6 +36,7 @@ type MessageBody struct {
 
 	Description string `json:"description,omitempty"` // synthetic
 	Ignored     bool   `json:"ignored,omitempty"`     // synthetic: the model does not see it
+	Reminder    bool   `json:"reminder,omitempty"`    // system: the host said it here; no update of an epoch
 
 	Agent string    `json:"agent,omitempty"` // assistant, agent_switched
 	Model *ModelRef `json:"model,omitempty"` // assistant, model_switched

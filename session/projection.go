@@ -51,32 +51,6 @@ func begins(payload Payload) bool {
 	return created || pruned
 }
 
-// Forget removes all rows of a session. Approvals belong to the project and stay.
-func (Projection) Forget(ctx context.Context, tx store.Tx, aggregate string) error {
-	for _, statement := range []string{
-		`DELETE FROM session WHERE id = $1`,
-		`DELETE FROM input WHERE session_id = $1`,
-		`DELETE FROM message WHERE session_id = $1`,
-		`DELETE FROM part WHERE session_id = $1`,
-		`DELETE FROM epoch WHERE session_id = $1`,
-		`DELETE FROM permission WHERE session_id = $1`,
-		`DELETE FROM question WHERE session_id = $1`,
-		`DELETE FROM child_request WHERE session_id = $1`,
-		`DELETE FROM child_request WHERE child_id = $1`,
-		`DELETE FROM activity WHERE session_id = $1`,
-		`DELETE FROM shell WHERE session_id = $1`,
-		`DELETE FROM todo WHERE session_id = $1`,
-		`DELETE FROM task WHERE session_id = $1`,
-		`DELETE FROM spent WHERE scope = $1`,
-		`DELETE FROM directory_read WHERE session_id = $1`,
-	} {
-		if _, err := tx.Exec(ctx, statement, aggregate); err != nil {
-			return fmt.Errorf("forget session: %w", err)
-		}
-	}
-	return nil
-}
-
 // projector is one event being applied.
 type projector struct {
 	ctx     context.Context

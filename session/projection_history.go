@@ -3,6 +3,7 @@ package session
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 )
 
 // onHistory projects what changes the history itself.
@@ -19,7 +20,7 @@ func (p projector) onHistory(payload Payload) (mine bool, err error) {
 	case ResultsPruned:
 		return true, p.resultsPruned(e)
 	case Reminded:
-		return true, p.message(e.Message, MessageSystem, p.at, MessageBody{Text: e.Text})
+		return true, p.message(e.Message, MessageSystem, p.at, MessageBody{Text: e.Text, Reminder: true})
 	case DirectoriesRead:
 		return true, p.directoriesRead(e.Directories)
 	case RevertStaged:
@@ -217,6 +218,9 @@ func (p projector) historyPruned(e HistoryPruned) error {
 		`SELECT id FROM question WHERE session_id = $1 AND state = 'open' LIMIT 1`,
 		`SELECT request FROM child_request WHERE session_id = $1 LIMIT 1`,
 		`SELECT child_id FROM task WHERE session_id = $1 AND outcome = '' LIMIT 1`,
+		`SELECT 'a resume' FROM session WHERE id = $1 AND resume_seq >= 0`,
+		`SELECT 'a compaction' FROM session WHERE id = $1 AND compact_seq >= 0`,
+		`SELECT 'a staged revert' FROM session WHERE id = $1 AND revert <> ''`,
 	} {
 		var id string
 		switch err := p.tx.QueryRow(p.ctx, open, p.session).Scan(&id); {
@@ -224,10 +228,13 @@ func (p projector) historyPruned(e HistoryPruned) error {
 		case err != nil:
 			return err
 		default:
-			return &ConflictError{ID: p.session, Reason: "cannot be pruned while " + id + " waits", Fix: "settle it first"}
+			return &ConflictError{ID: p.session, Reason: "cannot be pruned while " + id + " waits", Fix: "let it be served or take it back first"}
 		}
 	}
-	if err := (Projection{}).Forget(p.ctx, p.tx, p.session); err != nil {
+	if err := forgetSeen(p.ctx, p.tx, p.session); err != nil {
+		return err
+	}
+	if _, err := forgetRows(p.ctx, p.tx, p.session, math.MaxInt32); err != nil {
 		return err
 	}
 	s := e.Session

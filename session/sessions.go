@@ -24,6 +24,8 @@ type Execution interface {
 	Interrupt(ctx context.Context, session string, seq int64) error
 	// Settle waits until nothing works on the session.
 	Settle(ctx context.Context, session string) error
+	// Running reports whether something works on it.
+	Running(session string) bool
 }
 
 // Sessions creates sessions, admits prompts, carries out the commands on both and
@@ -46,6 +48,8 @@ type SessionOptions struct {
 	Agents *Agents
 	// Models says which models may be used; nil takes any.
 	Models Models
+	// Slug names a new session for people, another name with every try; nil names none.
+	Slug func(id string, try int) string
 	// Files checks the files of a prompt before it is admitted; nil refuses them.
 	Files func(ctx context.Context, files []PromptFile) error
 }
@@ -83,6 +87,9 @@ func (s *Sessions) Create(ctx context.Context, origin Origin, request CreateRequ
 			return Session{}, false, err
 		}
 		existing, err := s.Get(ctx, request.ID)
+		if errors.Is(err, store.ErrDeleted) {
+			err = &ConflictError{ID: request.ID, Reason: "a session that was deleted"}
+		}
 		if err == nil || !errors.Is(err, ErrNotFound) {
 			return existing, false, err
 		}
@@ -136,7 +143,10 @@ func (s *Sessions) created(ctx context.Context, request CreateRequest) (payload 
 	if err := checkBudgets(request.Budgets); err != nil {
 		return Created{}, err
 	}
-	payload.Location, err = s.resolve(ctx, request.Directory)
+	if payload.Location, err = s.resolve(ctx, request.Directory); err != nil {
+		return Created{}, err
+	}
+	payload.Slug, err = s.slug(ctx, request.ID)
 	return payload, err
 }
 
@@ -171,23 +181,42 @@ func (s *Sessions) checkModel(ctx context.Context, field string, model ModelRef)
 	return err
 }
 
-// Get answers one session; ErrNotFound when there is none.
+// Get answers one session; ErrNotFound when there is none, store.ErrDeleted when it was
+// removed.
 func (s *Sessions) Get(ctx context.Context, id string) (session Session, err error) {
 	err = s.log.View(ctx, func(tx store.Tx) error {
 		session, err = LoadSession(ctx, tx, id)
 		return err
 	})
-	return session, err
+	return session, s.missing(ctx, id, err)
 }
 
-// view reads of a session that exists; ErrNotFound when it does not.
+// view reads of a session that exists; ErrNotFound when it does not, store.ErrDeleted
+// when it was removed.
 func (s *Sessions) view(ctx context.Context, id string, read func(tx store.Tx) error) error {
-	return s.log.View(ctx, func(tx store.Tx) error {
+	there := false
+	err := s.log.View(ctx, func(tx store.Tx) error {
 		if _, err := LoadSession(ctx, tx, id); err != nil {
 			return err
 		}
+		there = true
 		return read(tx)
 	})
+	if there {
+		return err
+	}
+	return s.missing(ctx, id, err)
+}
+
+// missing tells a session that was removed from one that never was.
+func (s *Sessions) missing(ctx context.Context, id string, err error) error {
+	if !isMissing(err) || !IsSessionID(id) {
+		return err
+	}
+	if _, gone := s.log.Read(ctx, id, -1, 0); errors.Is(gone, store.ErrDeleted) {
+		return fmt.Errorf("session %s: %w", clip(id), store.ErrDeleted)
+	}
+	return err
 }
 
 // Activity answers what the session works on, nil when it is idle.

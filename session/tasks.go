@@ -16,7 +16,7 @@ import (
 // in the background goes on over restarts.
 //
 // A child keeps the place it was made in when its parent moves. With the parent, its
-// tasks are forgotten; the children are for whoever removes it to remove.
+// tasks are forgotten and the children are removed (Sessions.Remove).
 type Tasks struct {
 	log      store.Log
 	encoder  Encoder
@@ -140,6 +140,9 @@ func (t *Tasks) begin(ctx context.Context, caller TaskCaller, task Task) (TaskSt
 		_, ended := t.append(ctx, origin, caller.Session, store.Fenced(caller.Fence),
 			TaskEnded{Session: started.Session, Prompt: started.Prompt, Outcome: Failed})
 		return TaskStarted{}, errors.Join(err, ended)
+	}
+	if _, err := t.sessions.Get(ctx, caller.Session); errors.Is(err, store.ErrDeleted) { // it was removed meanwhile
+		return TaskStarted{}, errors.Join(err, t.sessions.removeUnder(ctx, caller.Session))
 	}
 	t.waker.Wake(started.Session, events[len(events)-1].Seq)
 	return started, nil

@@ -74,8 +74,12 @@ type Batch struct {
 	Events []Event
 }
 
-// MaxBatch is the largest number of events in one Batch.
-const MaxBatch = 1024
+// MaxBatch is the largest number of events in one Batch, and MaxDelete that of
+// aggregates in one Delete.
+const (
+	MaxBatch  = 16 << 10
+	MaxDelete = 16 << 10
+)
 
 // Head is the state of one aggregate.
 type Head struct {

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"io"
+	"time"
 )
 
 // Log is an append-only log of events in aggregates, with kernel tables that
@@ -27,8 +28,8 @@ type Log interface {
 
 	// Read answers up to limit events of the aggregate with Seq > after, in order.
 	// An unknown aggregate has an empty page and Head.Seq -1. ErrPruned when
-	// after+1 is below Head.First and the log has had events there; ErrDeleted for
-	// a tombstone.
+	// after+1 is below Head.First, with the Head in the page; ErrDeleted for a
+	// tombstone.
 	Read(ctx context.Context, aggregate string, after int64, limit int) (Page, error)
 
 	// Feed answers up to limit events of all aggregates with Position > after.
@@ -45,10 +46,29 @@ type Log interface {
 	// Fenced appends. Where one process holds the store the lease is trivial.
 	Acquire(ctx context.Context, aggregate string) (fence int64, err error)
 
-	// Delete removes the events of the aggregate and what projections keep of it,
-	// and leaves a tombstone: the id can never be used again. Deleting a tombstone
-	// is no error, and an id that was never used becomes one. Watchers are poked.
-	Delete(ctx context.Context, aggregate string) error
+	// Delete marks the aggregates deleted, all of them or none, and leaves tombstones:
+	// their ids can never be used again. When it returns nobody sees them any more; their
+	// rows and events go later, in small steps between the appends of others, also
+	// after a crash. Deleting a tombstone is no error, and an id that was never used
+	// becomes one. Watchers are poked. ErrTooLarge for more than MaxDelete.
+	Delete(ctx context.Context, aggregates ...string) error
+
+	// Prune lets nobody read events of the aggregate below seq any more: Head.First
+	// is seq from its return on, and never sinks. They go later, as those of Delete.
+	// The newest event always stays. Watchers are poked. Errors: ErrSequence for a seq
+	// above Head.Seq, ErrDeleted.
+	Prune(ctx context.Context, aggregate string, seq int64) error
+
+	// Purge returns when nothing is left that Delete and Prune have marked so far,
+	// or with the error that keeps it.
+	Purge(ctx context.Context) error
+
+	// Remains lists what is marked and not gone yet, in no order.
+	Remains(ctx context.Context) ([]Remain, error)
+
+	// Bury forgets the tombstones of what was deleted before the instant, and answers
+	// how many those were. Their ids can be used again.
+	Bury(ctx context.Context, before time.Time) (int, error)
 
 	// View runs read with a consistent snapshot of the kernel tables. Statements
 	// that write fail. read must not call the log's View, Read or Feed.
@@ -85,8 +105,20 @@ type Projection interface {
 	// reaches the appender inside a *RejectedError. It must not depend on
 	// anything but the event and the tables: replay runs it again.
 	Apply(ctx context.Context, tx Tx, event Event) error
-	// Forget removes all rows of an aggregate that is being deleted.
-	Forget(ctx context.Context, tx Tx, aggregate string) error
+	// Forget removes rows of an aggregate that is deleted, about as many as limit at
+	// most, and reports whether more are left. It runs again until none are. The first
+	// run has limit 0 and is part of the deletion itself: it takes away what makes the
+	// aggregate visible and stays short.
+	Forget(ctx context.Context, tx Tx, aggregate string, limit int) (more bool, err error)
+}
+
+// Remain is an aggregate with events or rows that wait to be removed.
+type Remain struct {
+	Aggregate string
+	// Deleted tells a deletion from a pruning.
+	Deleted bool
+	// Events count those that are still stored.
+	Events int64
 }
 
 // ReplayOptions say under whose name events are replayed. The rules:
@@ -97,7 +129,8 @@ type Projection interface {
 //   - A sequence that is already there must be the same event (id, type, version,
 //     data as a JSON value), which is a no-op; else *ReplayError (diverged).
 //   - Not strict and another owner: the events are skipped.
-//   - A gap, or an id used elsewhere: *ReplayError.
+//   - A gap, or an id used elsewhere: *ReplayError. A log that is empty here may begin
+//     with From, which is then its low-water mark.
 //   - Projections run as they did at first. Nothing else does. Watchers are poked.
 //   - The owner is stored when the aggregate has none, also by a no-op.
 //   - The events are taken whole or not at all. Position is given anew; Fence is
@@ -105,6 +138,9 @@ type Projection interface {
 type ReplayOptions struct {
 	Owner  string
 	Strict bool
+	// From is the sequence that a pruned log begins with. Whether its events can stand
+	// alone is for the caller to know.
+	From int64
 }
 
 // Blobs keep immutable values by the SHA-256 of their bytes.

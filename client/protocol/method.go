@@ -16,6 +16,9 @@ const (
 	MethodSessionCompact   = "session.compact"   // SessionParams → CommandReceipt
 	MethodSessionChange    = "session.change"    // ChangeSessionParams → Session
 	MethodSessionMove      = "session.move"      // MoveSessionParams → Session
+	MethodSessionFork      = "session.fork"      // ForkSessionParams → Session
+	MethodSessionRemove    = "session.remove"    // SessionParams → RemovedSessions
+	MethodSessionPrune     = "session.prune"     // SessionParams → PrunedSession
 	MethodSessionChildren  = "session.children"  // SessionParams → SessionList
 	MethodSessionUsage     = "session.usage"     // SessionParams → SessionUsage
 	MethodSessionContext   = "session.context"   // SessionParams → ContextReport
@@ -69,6 +72,12 @@ type ChangeSessionParams struct {
 type MoveSessionParams struct {
 	SessionID string `json:"sessionID"`
 	MoveSession
+}
+
+// ForkSessionParams are a session and the fork that is made of it.
+type ForkSessionParams struct {
+	SessionID string `json:"sessionID"`
+	ForkSession
 }
 
 // InboxParams name a prompt in a session's inbox.

@@ -12,8 +12,16 @@ type Session struct {
 	Status   Status    `json:"status"`
 	Created  time.Time `json:"created"`
 	Updated  time.Time `json:"updated"`
+	// Slug is a name for people. It need not be unique.
+	Slug string `json:"slug,omitempty"`
+	// Archived is when it was put out of sight; absent while it is not.
+	Archived *time.Time `json:"archived,omitempty"`
 	// Parent is the session whose call made this one.
 	Parent string `json:"parent,omitempty"`
+	// Fork is where it left another session.
+	Fork *Fork `json:"fork,omitempty"`
+	// Retention is how much of its history is kept; absent where the operator's holds.
+	Retention *Retention `json:"retention,omitempty"`
 	// Activity is what the session works on; absent while it is idle.
 	Activity *Activity `json:"activity,omitempty"`
 	// Usage is what the session and its children have used.
@@ -23,6 +31,22 @@ type Session struct {
 	Budgets []Budget `json:"budgets,omitempty"`
 	// Cursor is the place the answer was read at.
 	Cursor string `json:"cursor,omitempty"`
+}
+
+// Fork is where a session left another one: MessageID is the last message that both
+// have, Seq its sequence in the other.
+type Fork struct {
+	SessionID string `json:"sessionID"`
+	MessageID string `json:"messageID,omitempty"`
+	Seq       int64  `json:"seq"`
+}
+
+// Retention is how much of a session's history is kept beside what its model is sent.
+type Retention struct {
+	// Keep is "all", "compaction" (what came since the last one) or "days".
+	Keep string `json:"keep"`
+	// Days go with "days": 1 to 36500.
+	Days int `json:"days,omitempty"`
 }
 
 // Activity is work that has not ended.
@@ -141,6 +165,38 @@ type ChangeSession struct {
 	// Rules need the scope approve: they answer before anybody is asked.
 	Rules   *[]Rule   `json:"rules,omitempty"`
 	Budgets *[]Budget `json:"budgets,omitempty"`
+	// Title is one line of 1 to 200 characters.
+	Title *string `json:"title,omitempty"`
+	// Archived puts the session out of sight, or back.
+	Archived  *bool      `json:"archived,omitempty"`
+	Retention *Retention `json:"retention,omitempty"`
+}
+
+// ForkSession is the body that makes a session which goes on from a message of another.
+// A known ID answers the fork that has it, unchanged.
+type ForkSession struct {
+	ID string `json:"id,omitempty"`
+	// Message is the last one that both have; all of them when empty.
+	Message string `json:"message,omitempty"`
+	// Title and Location are the other's when absent, the title with "(fork)".
+	Title    string   `json:"title,omitempty"`
+	Location Location `json:"location,omitzero"`
+}
+
+// RemovedSessions are the ids that a removal took away: the session's own and those of
+// all sessions under it; none when it was done before.
+type RemovedSessions struct {
+	Sessions []string `json:"sessions"`
+}
+
+// PrunedSession says what is left of a session's events.
+type PrunedSession struct {
+	SessionID string `json:"sessionID"`
+	// Pruned is whether anything was taken away.
+	Pruned bool `json:"pruned"`
+	// First is the lowest sequence that can be read.
+	First  int64  `json:"first"`
+	Cursor string `json:"cursor,omitempty"`
 }
 
 // MoveSession lets a session work elsewhere from its next turn on.
@@ -170,7 +226,10 @@ type ListSessions struct {
 	// the title.
 	Directory string `json:"directory,omitempty"`
 	Text      string `json:"text,omitempty"`
-	Archived  bool   `json:"archived,omitempty"`
+	// Archived asks for archived sessions too.
+	Archived bool `json:"archived,omitempty"`
+	// Slug selects the sessions of that slug, archived or not.
+	Slug string `json:"slug,omitempty"`
 }
 
 // SessionList is a page of sessions.

@@ -33,6 +33,9 @@ func (c *cli) questions(ctx context.Context, session string, asJSON bool) error 
 		return err
 	}
 	defer closeHost()
+	if session, err = sessionID(ctx, host, session); err != nil {
+		return err
+	}
 	list, err := host.Questions(ctx, session)
 	if err != nil {
 		return err

@@ -132,8 +132,12 @@ func (a *app) openStore(ctx context.Context) error {
 func (a *app) startRunner(ctx context.Context, encoder session.Encoder) error {
 	live := session.NewLive()
 	todos := session.NewTodoLists(a.store, encoder)
-	var work *runner.Runner // what it works with wakes it
-	a.coordinator = session.NewCoordinator(func(ctx context.Context, w *session.Work) error { return work.Drain(ctx, w) }, a.logger.Named("session"))
+	var work *runner.Runner    // what it works with wakes it
+	var keeper *session.Keeper // of what it keeps, the drains tell it
+	a.coordinator = session.NewCoordinator(func(ctx context.Context, w *session.Work) error {
+		defer keeper.Idle(w.Session)
+		return work.Drain(ctx, w)
+	}, a.logger.Named("session"))
 	blobs := a.store.Blobs()
 	lines := &expand.Runner{Processes: a.processes, Private: []string{a.config.Data}, Scrub: a.scrubber.Scrub,
 		Timeout: time.Duration(a.config.Shell.TimeoutMS) * time.Millisecond}
@@ -141,7 +145,7 @@ func (a *app) startRunner(ctx context.Context, encoder session.Encoder) error {
 	a.closers = append(a.closers, func() error { a.shells.Close(); return nil })
 	sessions := session.NewSessions(a.store, encoder, places{}, execution{a.coordinator, a.shells}, session.SessionOptions{
 		Defaults: session.Defaults{Agent: a.agents.Default(), Model: a.config.Model}, Agents: a.agents, Models: a.models,
-		Limits: session.Limits{Pending: a.config.Runner.MaxPending, Steers: a.config.Runner.MaxSteers},
+		Slug: session.Slug, Limits: session.Limits{Pending: a.config.Runner.MaxPending, Steers: a.config.Runner.MaxSteers},
 		Files: func(ctx context.Context, files []session.PromptFile) error {
 			return session.CheckFiles(ctx, blobs, files)
 		}})
@@ -154,9 +158,14 @@ func (a *app) startRunner(ctx context.Context, encoder session.Encoder) error {
 	work = runner.New(runner.Services{Log: a.store, Encoder: encoder, Kinds: a.kinds, Registries: a.registries,
 		Permissions: a.permissions, Agents: a.agents, Models: a.models, Schemas: &schema.Cache{}, Blobs: blobs, Live: live, Outputs: a.outputs,
 		Tasks: a.tasks, Todos: todos, Logger: a.logger.Named("runner")}, a.runnerConfig())
+	keeper = a.newKeeper(sessions)
+	if err := sessions.RemoveOrphans(ctx); err != nil {
+		return err
+	}
 	if err := a.recover(ctx, work); err != nil {
 		return err
 	}
+	keeper.Start()
 	a.backend = &backend{log: a.store, sessions: sessions, permissions: a.permissions, todos: todos, coordinator: a.coordinator, live: live,
 		plugins: a.plugins, agents: a.agents, catalog: a.catalog, runner: work, keys: newKeys(a.store.KV(), time.Now), directory: a.directory,
 		ids: encoder.IDs, expander: a.expander(lines), shells: a.shells}
@@ -166,7 +175,7 @@ func (a *app) startRunner(ctx context.Context, encoder session.Encoder) error {
 		Listen: a.listen, Socket: socketPath(a.config.Data), AllowedHosts: a.config.AllowedHosts, AllowedOrigins: a.config.AllowedOrigins,
 		Version: version, Logger: a.logger.Named("server"),
 	}, server.Backend{
-		Sessions: sessionService{a.backend}, Prompts: promptService{a.backend}, Commands: commandService{a.backend}, Shells: shellService{a.backend, a.config.Shell.Enabled}, Waiting: waitingService{a.backend}, Reports: reportService{a.backend}, Contexts: contextService{a.backend}, Blobs: blobService{a.store.Blobs()}, Control: controlService{a.backend},
+		Sessions: sessionService{a.backend}, Prompts: promptService{a.backend}, Commands: commandService{a.backend}, Shells: shellService{a.backend, a.config.Shell.Enabled}, Waiting: waitingService{a.backend}, Reports: reportService{a.backend}, Contexts: contextService{a.backend}, Blobs: blobService{a.store.Blobs()}, Control: controlService{a.backend}, Life: lifeService{a.backend},
 		Permissions: permissionService{a.backend}, Questions: questionService{a.backend}, Plugins: pluginService{a.backend}, Agents: agentService{a.backend}, Models: modelService{a.backend},
 		Events: eventService{a.backend}, Deltas: deltaService{a.backend}, Access: tokens, Tokens: tokens,
 		Ready: func(context.Context) error { return nil },
@@ -176,6 +185,17 @@ func (a *app) startRunner(ctx context.Context, encoder session.Encoder) error {
 	}
 	a.closers = append(a.closers, a.server.Close)
 	return a.server.Start(ctx)
+}
+
+// newKeeper makes the keeper, which stops before what it works on.
+func (a *app) newKeeper(sessions *session.Sessions) *session.Keeper {
+	r := a.config.Retention
+	keeper := session.NewKeeper(a.store, sessions, session.KeeperOptions{
+		Retention:     session.Retention{Keep: session.RetentionKeep(r.Keep), Days: r.Days},
+		TombstoneDays: r.TombstonesDays, Clock: session.SystemClock{},
+	}, a.logger.Named("retention"))
+	a.closers = append(a.closers, func() error { keeper.Close(); return nil })
+	return keeper
 }
 
 // runnerConfig is the operator's configuration in the runner's words.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 
 	"github.com/plinthhost/plinth/client/protocol"
 	"github.com/plinthhost/plinth/host/catalog"
@@ -142,6 +143,9 @@ func (b sessionService) Create(ctx context.Context, caller server.Caller, reques
 // createdBy is a conflict when the session was made by another request.
 func (b sessionService) createdBy(ctx context.Context, id, request string) error {
 	page, err := b.log.Read(ctx, id, -1, 1)
+	if errors.Is(err, store.ErrPruned) {
+		return nil // what made it is not known any more
+	}
 	if err != nil || len(page.Events) == 0 {
 		return err
 	}
@@ -165,16 +169,12 @@ func (b sessionService) Get(ctx context.Context, id string) (protocol.Session, e
 }
 
 func (b sessionService) List(ctx context.Context, request protocol.ListSessions) (protocol.SessionList, error) {
-	if request.Archived {
-		return protocol.SessionList{}, protocol.Errorf(protocol.BadRequest, "archived: sessions cannot be archived in this version")
-	}
-	query := view.Query{Limit: request.Limit, Directory: request.Directory, Text: request.Text}
+	query := view.Query{Limit: request.Limit, Directory: request.Directory, Text: request.Text, Archived: request.Archived, Slug: request.Slug}
 	if request.Cursor != "" {
-		before, err := strconv.ParseInt(request.Cursor, 36, 64)
-		if err != nil || before <= 0 {
+		var ok bool
+		if query.Before, ok = parsePlace(request.Cursor); !ok {
 			return protocol.SessionList{}, protocol.Errorf(protocol.BadRequest, "cursor: it is none of this list; send next of the page before")
 		}
-		query.Before = before
 	}
 	var items []view.Item
 	var sessions []session.Session
@@ -208,9 +208,22 @@ func (b sessionService) List(ctx context.Context, request protocol.ListSessions)
 		list.Sessions[i] = wireSession(sessions[i], with[i])
 	}
 	if more {
-		list.Next = strconv.FormatInt(items[len(items)-1].Position, 36)
+		list.Next = placeText(items[len(items)-1].Place())
 	}
 	return list, nil
+}
+
+// placeText is a place in the list as a cursor.
+func placeText(place view.Place) string {
+	return strconv.FormatInt(place.Created, 36) + "." + strconv.FormatInt(place.Position, 36)
+}
+
+func parsePlace(text string) (place view.Place, ok bool) {
+	created, position, _ := strings.Cut(text, ".")
+	var first, second error
+	place.Created, first = strconv.ParseInt(created, 36, 64)
+	place.Position, second = strconv.ParseInt(position, 36, 64)
+	return place, errors.Join(first, second) == nil && place.Created >= 0 && place.Position > 0
 }
 
 func (b sessionService) Messages(ctx context.Context, id string, request protocol.ListMessages) (protocol.MessageList, error) {
@@ -256,7 +269,7 @@ func (b eventService) Read(ctx context.Context, id string, after int64, limit in
 		return server.EventPage{}, unknownSession(id)
 	}
 	page, err := b.log.Read(ctx, id, after, limit)
-	if err != nil {
+	if err != nil && !errors.Is(err, store.ErrPruned) { // First says so
 		return server.EventPage{}, wireError(err)
 	}
 	if page.Head.Seq < 0 {

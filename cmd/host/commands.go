@@ -75,8 +75,12 @@ func (b *backend) once(ctx context.Context, caller server.Caller, command, id st
 		return event.Cause == row.Request, nil
 	})
 	switch {
+	case errors.Is(err, store.ErrPruned): // it went on since, and was idle again
+		interrupted = true
 	case err != nil:
 		return -1, err
+	}
+	switch {
 	case done:
 		return event.Seq, nil
 	case interrupted && (command == commandResume || command == commandCompact):
@@ -129,7 +133,8 @@ func (b controlService) receipt(ctx context.Context, id string, seq int64, err e
 }
 
 func (b controlService) Change(ctx context.Context, caller server.Caller, id string, change protocol.ChangeSession) (protocol.Session, error) {
-	kernel := session.Change{Agent: change.Agent, Model: kernelModel(change.Model)}
+	kernel := session.Change{Agent: change.Agent, Model: kernelModel(change.Model), Title: change.Title, Archived: change.Archived,
+		Retention: kernelRetention(change.Retention)}
 	if change.Rules != nil {
 		rules := kernelRules(*change.Rules)
 		kernel.Rules = &rules

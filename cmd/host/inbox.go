@@ -61,6 +61,9 @@ func (c *cli) inbox(ctx context.Context, args []string, asJSON bool) error {
 		return err
 	}
 	defer closeHost()
+	if args[0], err = sessionID(ctx, host, args[0]); err != nil {
+		return err
+	}
 	if len(args) == 1 {
 		return c.listInbox(ctx, host, args[0], asJSON)
 	}

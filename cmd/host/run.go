@@ -101,7 +101,11 @@ func (c *cli) run(ctx context.Context, flags runFlags, text string) error {
 		return err
 	}
 	asked := asks{client: host, mode: mode, allow: allow, in: bufio.NewReader(c.in), notes: c.errors}
-	id, from := flags.session, ""
+	id, err := sessionID(ctx, host, flags.session)
+	if err != nil {
+		return err
+	}
+	from := ""
 	if id != "" {
 		// What was asked before keeps the prompt waiting, and the run sees no event of it.
 		if err := asked.open(ctx, id, ""); err != nil {

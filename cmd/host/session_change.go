@@ -23,8 +23,8 @@ func (c *cli) sessionsMove() *cobra.Command {
 			if err != nil {
 				return &exitError{exitUsage, err}
 			}
-			return c.withSession(command.Context(), func(ctx context.Context, host *client.Client) (protocol.Session, error) {
-				return host.MoveSession(ctx, args[0], directory)
+			return c.withSession(command.Context(), args[0], func(ctx context.Context, host *client.Client, id string) (protocol.Session, error) {
+				return host.MoveSession(ctx, id, directory)
 			})
 		},
 	}
@@ -49,8 +49,8 @@ func (c *cli) sessionsSwitch() *cobra.Command {
 				}
 				change.Model = wireModel(parsed)
 			}
-			return c.withSession(command.Context(), func(ctx context.Context, host *client.Client) (protocol.Session, error) {
-				return host.ChangeSession(ctx, args[0], change)
+			return c.withSession(command.Context(), args[0], func(ctx context.Context, host *client.Client, id string) (protocol.Session, error) {
+				return host.ChangeSession(ctx, id, change)
 			})
 		},
 	}
@@ -60,19 +60,16 @@ func (c *cli) sessionsSwitch() *cobra.Command {
 }
 
 // withSession changes a session and shows what it is then.
-func (c *cli) withSession(ctx context.Context, change func(context.Context, *client.Client) (protocol.Session, error)) error {
-	host, closeHost, err := c.connect(ctx, true)
-	if err != nil {
+func (c *cli) withSession(ctx context.Context, name string, change func(context.Context, *client.Client, string) (protocol.Session, error)) error {
+	return c.onSession(ctx, name, func(ctx context.Context, host *client.Client, id string) error {
+		changed, err := change(ctx, host, id)
+		if err != nil {
+			return err
+		}
+		model := session.ModelRef{Provider: changed.Model.Provider, Model: changed.Model.Model, Variant: changed.Model.Variant}
+		_, err = fmt.Fprintf(c.out, "%s  %s  %s  %s\n", changed.ID, oneLine(changed.Agent, 64), oneLine(model.String(), 200), plain(changed.Location.Directory))
 		return err
-	}
-	defer closeHost()
-	changed, err := change(ctx, host)
-	if err != nil {
-		return err
-	}
-	model := session.ModelRef{Provider: changed.Model.Provider, Model: changed.Model.Model, Variant: changed.Model.Variant}
-	_, err = fmt.Fprintf(c.out, "%s  %s  %s  %s\n", changed.ID, oneLine(changed.Agent, 64), oneLine(model.String(), 200), plain(changed.Location.Directory))
-	return err
+	})
 }
 
 func (c *cli) sessionsUsage() *cobra.Command {
@@ -82,7 +79,9 @@ func (c *cli) sessionsUsage() *cobra.Command {
 		Short: "What a session and its children have used and spent",
 		Args:  usage(cobra.ExactArgs(1)),
 		RunE: func(command *cobra.Command, args []string) error {
-			return c.sessionUsage(command.Context(), args[0], asJSON)
+			return c.onSession(command.Context(), args[0], func(ctx context.Context, host *client.Client, id string) error {
+				return c.sessionUsage(ctx, host, id, asJSON)
+			})
 		},
 	}
 	command.Flags().BoolVar(&asJSON, "json", false, "print JSON")
@@ -92,12 +91,7 @@ func (c *cli) sessionsUsage() *cobra.Command {
 // nanoDollars are in a dollar.
 const nanoDollars = 1e9
 
-func (c *cli) sessionUsage(ctx context.Context, id string, asJSON bool) error {
-	host, closeHost, err := c.connect(ctx, true)
-	if err != nil {
-		return err
-	}
-	defer closeHost()
+func (c *cli) sessionUsage(ctx context.Context, host *client.Client, id string, asJSON bool) error {
 	used, err := host.Usage(ctx, id)
 	if err != nil {
 		return err

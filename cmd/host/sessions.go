@@ -27,8 +27,10 @@ func (c *cli) sessionsCommand() *cobra.Command {
 	command.Flags().IntVarP(&list.Limit, "limit", "n", 20, "how many, 1 to 200")
 	command.Flags().StringVar(&list.Text, "text", "", "only what has this text in its title or first prompt")
 	command.Flags().StringVarP(&list.Directory, "dir", "C", "", "only of this working directory")
+	command.Flags().BoolVar(&list.Archived, "archived", false, "archived ones too")
 	command.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	command.AddCommand(c.sessionsMove(), c.sessionsSwitch(), c.sessionsShell(), c.sessionsUsage(), c.sessionsContext(), c.sessionsCompact())
+	command.AddCommand(c.lifeCommands()...)
 	return command
 }
 
@@ -51,7 +53,7 @@ func (c *cli) sessions(ctx context.Context, list protocol.ListSessions, asJSON b
 	}
 	table := tabwriter.NewWriter(c.out, 0, 4, 2, ' ', 0)
 	for _, s := range page.Sessions {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", s.ID, s.Updated.Local().Format("2006-01-02 15:04"), s.Status,
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", s.ID, plain(s.Slug), s.Updated.Local().Format("2006-01-02 15:04"), s.Status,
 			oneLine(s.Location.Directory, 40), oneLine(s.Title, 60))
 	}
 	return table.Flush()
@@ -88,6 +90,9 @@ func (c *cli) events(ctx context.Context, id, after string, follow, asJSON bool)
 		return err
 	}
 	defer closeHost()
+	if id, err = sessionID(ctx, host, id); err != nil {
+		return err
+	}
 	lost := false
 	options := client.FollowOptions{After: after, Retry: func(err error, _ time.Duration) {
 		if !lost {

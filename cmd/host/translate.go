@@ -43,6 +43,7 @@ func wireSession(s session.Session, with shown) protocol.Session {
 	usage := protocol.Usage(with.totals.Usage)
 	wire := protocol.Session{
 		Parent: s.Parent, Activity: wireActivity(with.activity), Usage: &usage, Rules: wireRules(s.Rules), Budgets: wireBudgets(s.Budgets),
+		Slug: s.Slug, Archived: instantOrNil(s.Archived), Fork: wireFork(s.Fork), Retention: wireRetention(s.Retention),
 		ID: s.ID, Title: s.Title, Agent: s.Agent, Model: wireModel(s.Model), Status: with.status,
 		Location: protocol.Location{Directory: s.Location.Directory, Root: s.Location.Root, Git: s.Location.Git},
 		Created:  instant(s.Created), Updated: instant(max(s.Created, with.item.Updated)),

@@ -36,6 +36,7 @@ type listSessionsInput struct {
 	Directory string `query:"directory" doc:"Only sessions of this directory."`
 	Text      string `query:"text" doc:"Only sessions whose title has this text."`
 	Archived  bool   `query:"archived" doc:"Archived sessions too."`
+	Slug      string `query:"slug" doc:"Only sessions of this slug, archived or not."`
 }
 
 type listMessagesInput struct {
@@ -66,7 +67,7 @@ func (s *Server) sessionRoutes(api huma.API) {
 		OperationID: "list-sessions", Method: http.MethodGet, Path: "/v1/sessions", Summary: "List sessions, newest first",
 	}, func(ctx context.Context, in *listSessionsInput) (*answer[protocol.SessionList], error) {
 		list, err := s.listSessions(ctx, protocol.ListSessions{
-			Limit: in.Limit, Cursor: in.Cursor, Directory: in.Directory, Text: in.Text, Archived: in.Archived,
+			Limit: in.Limit, Cursor: in.Cursor, Directory: in.Directory, Text: in.Text, Archived: in.Archived, Slug: in.Slug,
 		})
 		return &answer[protocol.SessionList]{list}, err
 	})

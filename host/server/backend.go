@@ -18,6 +18,7 @@ type Backend struct {
 	Blobs       Blobs
 	Waiting     Waiting
 	Control     Control
+	Life        Life
 	Reports     Reports
 	Contexts    Contexts
 	Permissions Permissions
@@ -112,6 +113,17 @@ type Control interface {
 	// Change does all of the change, or nothing.
 	Change(ctx context.Context, caller Caller, session string, change protocol.ChangeSession) (protocol.Session, error)
 	Move(ctx context.Context, caller Caller, session string, move protocol.MoveSession) (protocol.Session, error)
+}
+
+// Life makes a session of another one, and takes sessions and their history away.
+type Life interface {
+	// Fork makes the session, or answers the fork with that id and false.
+	Fork(ctx context.Context, caller Caller, session string, fork protocol.ForkSession) (forked protocol.Session, created bool, err error)
+	// Remove answers when the session and all under it are stopped and gone. One that
+	// was removed before is no error.
+	Remove(ctx context.Context, caller Caller, session string) (protocol.RemovedSessions, error)
+	// Prune is a conflict while the session works, or something waits in it.
+	Prune(ctx context.Context, caller Caller, session string) (protocol.PrunedSession, error)
 }
 
 // Reports tell what a session led to.

@@ -112,7 +112,7 @@ func (s *shelf) titles(query view.Query) (all []string) {
 	s.t.Helper()
 	for {
 		items, more := s.read(query)
-		if len(items) > query.Limit || more && len(items) < query.Limit || query.Before != 0 && len(items) == 0 {
+		if len(items) > query.Limit || more && len(items) < query.Limit || query.Before != (view.Place{}) && len(items) == 0 {
 			s.t.Fatalf("%d items of %d, more %v", len(items), query.Limit, more)
 		}
 		for _, item := range items {
@@ -121,6 +121,6 @@ func (s *shelf) titles(query view.Query) (all []string) {
 		if !more {
 			return all
 		}
-		query.Before = items[len(items)-1].Position
+		query.Before = items[len(items)-1].Place()
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/plinthhost/plinth/session"
 	"github.com/plinthhost/plinth/store"
 )
 
@@ -45,44 +44,10 @@ func (List) Clear(ctx context.Context, tx store.Tx) error {
 	return err
 }
 
-// Apply follows one event.
-func (List) Apply(ctx context.Context, tx store.Tx, event store.Event) error {
-	if !session.IsSessionID(event.Aggregate) {
-		return nil
-	}
-	switch event.Type {
-	case session.Created{}.EventType(), session.PromptPromoted{}.EventType(), session.AgentSwitched{}.EventType(),
-		session.ModelSwitched{}.EventType(), session.Moved{}.EventType():
-	default:
-		return nil // decoding is spared for what the list does not show
-	}
-	payload, err := session.Decode(event)
-	if err != nil {
-		return err
-	}
-	at := event.Time.UnixMilli()
-	switch e := payload.(type) {
-	case session.Created:
-		_, err = tx.Exec(ctx, `INSERT INTO session_list (id, position, created_ms, updated_ms, title, preview, directory, agent, model)
-			VALUES ($1, $2, $3, $4, $5, '', $6, $7, $8)`,
-			event.Aggregate, event.Position, at, at, e.Title, e.Location.Directory, e.Agent, e.Model.String())
-	case session.AgentSwitched:
-		_, err = tx.Exec(ctx, `UPDATE session_list SET agent = $1 WHERE id = $2`, e.Agent, event.Aggregate)
-	case session.ModelSwitched:
-		_, err = tx.Exec(ctx, `UPDATE session_list SET model = $1 WHERE id = $2`, e.Model.String(), event.Aggregate)
-	case session.Moved:
-		_, err = tx.Exec(ctx, `UPDATE session_list SET directory = $1 WHERE id = $2`, e.Location.Directory, event.Aggregate)
-	case session.PromptPromoted:
-		_, err = tx.Exec(ctx, `UPDATE session_list SET updated_ms = $1, preview = CASE WHEN preview = '' THEN $2 ELSE preview END WHERE id = $3`,
-			at, preview(e.Prompt.Text), event.Aggregate)
-	}
-	return err
-}
-
 // Forget removes a session from the list.
-func (List) Forget(ctx context.Context, tx store.Tx, aggregate string) error {
-	_, err := tx.Exec(ctx, `DELETE FROM session_list WHERE id = $1`, aggregate)
-	return err
+func (List) Forget(ctx context.Context, tx store.Tx, aggregate string, _ int) (more bool, err error) {
+	_, err = tx.Exec(ctx, `DELETE FROM session_list WHERE id = $1`, aggregate)
+	return false, err
 }
 
 func preview(text string) string {
@@ -99,10 +64,14 @@ func preview(text string) string {
 
 // Item is one session in the list. Times are milliseconds since 1970 UTC.
 type Item struct {
-	ID        string
-	Position  int64
-	Created   int64
-	Updated   int64
+	ID string
+	// Created is when, and Position breaks a tie: the two are the order of the list.
+	Created  int64
+	Position int64
+	Updated  int64
+	// Archived is when it was put out of sight, 0 when it is not.
+	Archived  int64
+	Slug      string
 	Title     string
 	Preview   string
 	Directory string
@@ -112,26 +81,36 @@ type Item struct {
 
 // Query selects sessions, newest first.
 type Query struct {
-	// Before is the Position to go on from, 0 for the newest.
-	Before int64
+	// Before is the place to go on from; the newest when it is zero.
+	Before Place
 	// Limit is how many at most, at least 1.
 	Limit int
 	// Directory selects one working directory; all when empty.
 	Directory string
 	// Text selects what has the text in its title or preview; all when empty.
 	Text string
+	// Slug selects those of that slug, archived or not; all when empty.
+	Slug string
+	// Archived asks for archived sessions too.
+	Archived bool
 }
+
+// Place is one in the list.
+type Place struct{ Created, Position int64 }
+
+// Place is where the session stands.
+func (i Item) Place() Place { return Place{Created: i.Created, Position: i.Position} }
 
 // Get reads one session of the list; store.ErrNotFound when it is not there.
 func Get(ctx context.Context, tx store.Tx, id string) (Item, error) {
 	return scan(tx.QueryRow(ctx, `SELECT `+columns+` FROM session_list WHERE id = $1`, id))
 }
 
-const columns = `id, position, created_ms, updated_ms, title, preview, directory, agent, model`
+const columns = `id, position, created_ms, updated_ms, archived_ms, slug, title, preview, directory, agent, model`
 
 func scan(row store.Row) (Item, error) {
 	var item Item
-	err := row.Scan(&item.ID, &item.Position, &item.Created, &item.Updated, &item.Title, &item.Preview,
+	err := row.Scan(&item.ID, &item.Position, &item.Created, &item.Updated, &item.Archived, &item.Slug, &item.Title, &item.Preview,
 		&item.Directory, &item.Agent, &item.Model)
 	return item, err
 }
@@ -139,13 +118,19 @@ func scan(row store.Row) (Item, error) {
 // Read reads one page. More is set when there is at least one further session.
 func Read(ctx context.Context, tx store.Tx, query Query) (items []Item, more bool, err error) {
 	before := query.Before
-	if before <= 0 {
-		before = 1<<63 - 1
+	if before == (Place{}) {
+		before = Place{Created: 1<<63 - 1}
+	}
+	archived := 0
+	if query.Archived || query.Slug != "" {
+		archived = 1
 	}
 	like := "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(query.Text) + "%"
 	rows, err := tx.Query(ctx, `SELECT `+columns+` FROM session_list
-		WHERE position < $1 AND (directory = $2 OR $3 = '') AND (title LIKE $4 ESCAPE '\' OR preview LIKE $5 ESCAPE '\')
-		ORDER BY position DESC LIMIT $6`, before, query.Directory, query.Directory, like, like, query.Limit+1)
+		WHERE (created_ms, position) < ($1, $2) AND (directory = $3 OR $4 = '') AND (slug = $5 OR $6 = '') AND (archived_ms = 0 OR $7 = 1)
+		AND (title LIKE $8 ESCAPE '\' OR preview LIKE $9 ESCAPE '\')
+		ORDER BY created_ms DESC, position DESC LIMIT $10`, before.Created, before.Position, query.Directory, query.Directory,
+		query.Slug, query.Slug, archived, like, like, query.Limit+1)
 	if err != nil {
 		return nil, false, fmt.Errorf("list sessions: %w", err)
 	}

@@ -41,7 +41,7 @@ func TestList(t *testing.T) {
 	// A session that comes while pages are read does not move what follows.
 	items, _ := s.read(view.Query{Limit: 3})
 	s.create("meanwhile", "/even")
-	rest, more := s.read(view.Query{Limit: 10, Before: items[2].Position})
+	rest, more := s.read(view.Query{Limit: 10, Before: items[2].Place()})
 	if len(rest) != 4 || rest[0].Title != "session 3" || more {
 		t.Errorf("the rest: %+v, %v", rest, more)
 	}

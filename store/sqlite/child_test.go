@@ -29,9 +29,9 @@ ON CONFLICT (aggregate) DO UPDATE SET total = test_count.total + 1`, e.Aggregate
 	return err
 }
 
-func (counter) Forget(ctx context.Context, tx store.Tx, aggregate string) error {
+func (counter) Forget(ctx context.Context, tx store.Tx, aggregate string, _ int) (bool, error) {
 	_, err := tx.Exec(ctx, `DELETE FROM test_count WHERE aggregate = $1`, aggregate)
-	return err
+	return false, err
 }
 
 func countOptions(dir string) sqlite.Options {
@@ -71,6 +71,8 @@ func runChild(role, dir string) int {
 			err = load(s)
 		case "rounds":
 			err = rounds(s)
+		case "removals":
+			err = removals(s)
 		case "fail":
 			err = untilFailure(s, failed)
 		case "full":
@@ -106,6 +108,32 @@ func load(s *sqlite.Store) error {
 	}
 	wg.Wait()
 	return failure
+}
+
+// removals fills aggregates, deletes or prunes them until it is killed, and prints each
+// that is marked.
+func removals(s *sqlite.Store) error {
+	ctx := context.Background()
+	for {
+		name := "ses_" + rand.Text()
+		for range 2 {
+			var list []store.Event
+			for range 500 {
+				list = append(list, newEvent())
+			}
+			if _, err := s.Append(ctx, store.Batch{Aggregate: name, Events: list}); err != nil {
+				return err
+			}
+		}
+		if err := s.Prune(ctx, name, 900); err != nil {
+			return err
+		}
+		fmt.Println("pruned", name)
+		if err := s.Delete(ctx, name); err != nil {
+			return err
+		}
+		fmt.Println("deleted", name)
+	}
 }
 
 // rounds appends alone, then from 64 goroutines at once, and says after each step

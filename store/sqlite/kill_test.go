@@ -2,6 +2,7 @@ package sqlite_test
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -57,6 +58,62 @@ func killUnderLoad(t *testing.T, dir string, after int, acknowledged map[string]
 	}
 	if err := cmd.Wait(); err == nil || cmd.ProcessState.Exited() {
 		t.Fatalf("the child ended by itself: %v", err)
+	}
+}
+
+// TestKillWhileRemoving kills a process that deletes and prunes. What it marked is
+// invisible for the next one, and gone when that has finished the purge.
+func TestKillWhileRemoving(t *testing.T) {
+	dir := t.TempDir()
+	for kill := range 5 {
+		cmd := childCommand(t, "removals", dir)
+		output, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		marks := map[string]string{}
+		lines := bufio.NewScanner(output)
+		for seen := 0; lines.Scan(); seen++ {
+			if seen == 1+kill {
+				if err := cmd.Process.Kill(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var mark, name string
+			if n, _ := fmt.Sscan(lines.Text(), &mark, &name); n == 2 && len(name) == 30 {
+				marks[name] = mark
+			}
+		}
+		if err := cmd.Wait(); err == nil || cmd.ProcessState.Exited() {
+			t.Fatalf("the child ended by itself: %v", err)
+		}
+		expectMarks(t, dir, marks)
+	}
+}
+
+func expectMarks(t *testing.T, dir string, marks map[string]string) {
+	t.Helper()
+	s := openStore(t, countOptions(dir))
+	defer s.Close()
+	if len(marks) == 0 {
+		t.Error("nothing was marked")
+	}
+	for range 2 { // before the purge, or in it, and after it
+		for name, mark := range marks {
+			_, err := s.Read(t.Context(), name, -1, 1)
+			if !errors.Is(err, store.ErrDeleted) && (mark == "deleted" || !errors.Is(err, store.ErrPruned)) {
+				t.Errorf("%s was %s: %v", name, mark, err)
+			}
+		}
+		if err := s.Purge(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if left, err := s.Remains(t.Context()); err != nil || len(left) != 0 {
+		t.Errorf("left: %+v, %v", left, err)
 	}
 }
 

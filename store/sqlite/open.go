@@ -24,6 +24,7 @@ type Store struct {
 	watchers sqllog.Watchers
 	gate     gate
 	writer   *writer
+	purger   *purger
 	rebuilds sync.Mutex // one rebuild at a time
 
 	lock       *lockFile
@@ -54,6 +55,7 @@ func open(ctx context.Context, options Options, kind func(path string) (string, 
 	}
 	s.checkpoint.start()
 	s.writer.start()
+	s.purger.start()
 	return s, nil
 }
 
@@ -101,6 +103,7 @@ func (s *Store) openDatabase(ctx context.Context, path string) error {
 	s.readers = openReaders(path)
 	s.writer = &writer{queue: newQueue(), conn: conn, log: s.log, checkpoint: s.checkpoint,
 		maxGroup: s.options.MaxGroup, fatal: s.options.Fatal, commit: conn.Commit}
+	s.purger = newPurger(s.writer, s.log, s.options.Logger.Named("purge"))
 	if s.identity, err = load(conn, s.log, changed); err != nil {
 		return fmt.Errorf("open %s: %w", path, err)
 	}
@@ -163,6 +166,7 @@ func makeFile(path string) (made bool, err error) {
 func (s *Store) Close() error {
 	s.closeOnce.Do(func() {
 		s.gate.close()
+		s.purger.stop()
 		s.writer.stop()
 		s.checkpoint.stop()
 		s.watchers.PokeAll()

@@ -61,7 +61,9 @@ func (g *gateProjection) Apply(_ context.Context, _ store.Tx, e store.Event) err
 	return nil
 }
 
-func (g *gateProjection) Forget(context.Context, store.Tx, string) error { return nil }
+func (g *gateProjection) Forget(context.Context, store.Tx, string, int) (bool, error) {
+	return false, nil
+}
 
 // observed is a context that tells when somebody waits for it.
 type observed struct {

@@ -96,25 +96,6 @@ func (s *Store) Acquire(ctx context.Context, _ string) (int64, error) {
 	return s.identity.Opened, nil
 }
 
-// Delete removes the aggregate and leaves a tombstone. See store.Log.
-func (s *Store) Delete(ctx context.Context, aggregate string) error {
-	if err := s.gate.enter(); err != nil {
-		return err
-	}
-	defer s.gate.leave()
-	err := s.writer.do(ctx, &request{
-		size:      groupBytes, // it may be long, so others need not wait for it
-		committed: func() { s.watchers.Poke(aggregate) },
-		run: func(ctx context.Context, tx sqllog.Tx) error {
-			return s.log.Delete(ctx, tx, aggregate)
-		},
-	})
-	if err != nil {
-		return fmt.Errorf("delete %s: %w", aggregate, err)
-	}
-	return nil
-}
-
 // Watch registers for commits. See store.Log.
 func (s *Store) Watch(aggregate string) *store.Wake { return s.watchers.Watch(aggregate) }
 

@@ -39,9 +39,9 @@ ON CONFLICT (aggregate) DO UPDATE SET total = total + 1`, e.Aggregate)
 	return err
 }
 
-func (v *tallyView) Forget(ctx context.Context, tx store.Tx, aggregate string) error {
+func (v *tallyView) Forget(ctx context.Context, tx store.Tx, aggregate string, _ int) (bool, error) {
 	_, err := tx.Exec(ctx, `DELETE FROM view_`+v.name+` WHERE aggregate = $1`, aggregate)
-	return err
+	return false, err
 }
 
 func viewOptions(dir string, views ...sqlite.View) sqlite.Options {

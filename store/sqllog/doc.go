@@ -10,7 +10,8 @@
 // The tables, which the DDL of a driver must make, and their columns:
 //
 //	log_aggregate  num (generated integer key), name (text, unique), first (integer, 0),
-//	               fence (integer, 0), owner (text, ''), deleted (integer, 0)
+//	               fence (integer, 0), owner (text, ''), deleted (integer, 0),
+//	               purging (integer, 0), deleted_ms (integer, 0)
 //	log_event      position (integer key), aggregate, seq, id (text, unique), type (text),
 //	               version, time (integer, milliseconds), actor, cause, trace (text), fence,
 //	               data (bytes, null when digest is set), digest (bytes, null);

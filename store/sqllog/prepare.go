@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/plinthhost/plinth/store"
 )
 
@@ -41,16 +43,29 @@ func (l *Log) Prepare(ctx context.Context, events []store.Event) (*Prepared, err
 		event.Time = time.UnixMilli(event.Time.UnixMilli()).UTC()
 		p.events[i] = event
 		p.size += rowOverhead + min(len(event.Data), InlineData)
+	}
+	return p, l.putLarge(ctx, p)
+}
+
+// maxPuts is how many blobs of one list are written at a time: each waits for the disk.
+const maxPuts = 16
+
+// putLarge makes the large data durable.
+func (l *Log) putLarge(ctx context.Context, p *Prepared) error {
+	var puts errgroup.Group
+	puts.SetLimit(maxPuts)
+	for i, event := range p.events {
 		if len(event.Data) <= InlineData {
 			continue
 		}
-		digest, err := l.putData(ctx, event.Data)
-		if err != nil {
-			return nil, fmt.Errorf("event %d: keep %d bytes of data as a blob: %w", i, len(event.Data), err)
-		}
-		p.digests[i] = digest
+		puts.Go(func() (err error) {
+			if p.digests[i], err = l.putData(ctx, event.Data); err != nil {
+				return fmt.Errorf("event %d: keep %d bytes of data as a blob: %w", i, len(event.Data), err)
+			}
+			return nil
+		})
 	}
-	return p, nil
+	return puts.Wait()
 }
 
 // rowOverhead is about what an event takes in its row and indexes beside Data.

@@ -30,12 +30,24 @@ func (l *Log) Replay(ctx context.Context, tx Tx, p *Prepared, options store.Repl
 	if err := consecutive(p.events); err != nil {
 		return err
 	}
+	begins := h.Seq < 0 && options.From > 0 && p.events[0].Seq == options.From
+	if begins {
+		h.Seq = options.From - 1
+	}
 	known, err := l.compareKnown(ctx, tx, h, p.events)
 	if err != nil {
 		return err
 	}
 	if foreign {
 		return nil
+	}
+	if begins {
+		if h.num, err = l.ensure(ctx, tx, aggregate, h.num); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, updateFirst, options.From, 0, h.num); err != nil {
+			return fmt.Errorf("set the low-water mark: %w", err)
+		}
 	}
 	return l.replayNew(ctx, tx, h, p, known, options.Owner)
 }

@@ -12,7 +12,19 @@ const (
 	insertAggregate = `INSERT INTO log_aggregate (name) VALUES ($1) RETURNING num`
 	updateFence     = `UPDATE log_aggregate SET fence = $1 WHERE num = $2`
 	updateOwner     = `UPDATE log_aggregate SET owner = $1 WHERE num = $2`
-	updateDeleted   = `UPDATE log_aggregate SET deleted = 1, owner = '' WHERE num = $1`
+	updateDeleted   = `UPDATE log_aggregate SET deleted = 1, owner = '', purging = 1, deleted_ms = $1 WHERE num = $2`
+	updateFirst     = `UPDATE log_aggregate SET first = $1, purging = $2 WHERE num = $3`
+	updatePurged    = `UPDATE log_aggregate SET purging = 0 WHERE num = $1`
+)
+
+const (
+	selectPurging = `SELECT a.num, a.name, a.first, a.deleted FROM log_aggregate a WHERE a.purging = 1 LIMIT 1`
+	selectRemains = `SELECT a.name, a.deleted, (SELECT count(*) FROM log_event e
+	WHERE e.aggregate = a.num AND (a.deleted = 1 OR e.seq < a.first)) FROM log_aggregate a WHERE a.purging = 1`
+	deleteEvents = `DELETE FROM log_event WHERE position IN (
+	SELECT e.position FROM log_event e WHERE e.aggregate = $1 AND e.seq < $2 ORDER BY e.seq LIMIT $3)`
+	deleteTombstones = `DELETE FROM log_aggregate WHERE num IN (
+	SELECT a.num FROM log_aggregate a WHERE a.deleted = 1 AND a.purging = 0 AND a.deleted_ms < $1 LIMIT $2)`
 )
 
 const insertEvent = `
@@ -29,9 +41,8 @@ WHERE a.num = $1 AND e.seq > $2 ORDER BY e.seq LIMIT $3`
 
 	selectFeed = `SELECT a.name, ` + eventColumns + `
 FROM log_event e JOIN log_aggregate a ON a.num = e.aggregate
-WHERE e.position > $1 ORDER BY e.position LIMIT $2`
+WHERE e.position > $1 AND a.deleted = 0 AND e.seq >= a.first ORDER BY e.position LIMIT $2`
 
-	deleteEvents       = `DELETE FROM log_event WHERE aggregate = $1`
 	selectLastPosition = `SELECT coalesce(max(position), 0) FROM log_event`
 )
 

@@ -146,14 +146,19 @@ func (l *Log) applyViews(ctx context.Context, tx Tx, events []store.Event) error
 }
 
 // forgetViews runs on stale views too: a rebuild that is under way has rows.
-func (l *Log) forgetViews(ctx context.Context, tx Tx, aggregate string) error {
+func (l *Log) forgetViews(ctx context.Context, tx Tx, aggregate string, limit int) (more bool, err error) {
 	for _, s := range l.views.all {
-		err := tx.Savepoint(ctx, func() error { return s.view.Forget(ctx, tx, aggregate) })
-		if err := l.settleView(s, err); err != nil {
+		left := false
+		err := tx.Savepoint(ctx, func() (err error) {
+			left, err = s.view.Forget(ctx, tx, aggregate, limit)
 			return err
+		})
+		if err := l.settleView(s, err); err != nil {
+			return false, err
 		}
+		more = more || err == nil && left
 	}
-	return nil
+	return more, nil
 }
 
 // settleView decides what a view's failure means: the view is stale and the

@@ -32,6 +32,7 @@ func open(t *testing.T, h Harness) *fixture {
 		Dir: t.TempDir(),
 		Schema: []string{
 			`CREATE TABLE storetest_tally (aggregate TEXT PRIMARY KEY, total BIGINT NOT NULL, last BIGINT NOT NULL)`,
+			`CREATE TABLE storetest_row (aggregate TEXT NOT NULL, seq BIGINT NOT NULL, PRIMARY KEY (aggregate, seq))`,
 			`CREATE TABLE storetest_trap (id BIGINT PRIMARY KEY)`,
 		},
 		Projections: []store.Projection{tally},
@@ -159,6 +160,10 @@ ON CONFLICT (aggregate) DO UPDATE SET total = storetest_tally.total + 1, last = 
 	if e.Type == "reject" {
 		return errRejected
 	}
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, `INSERT INTO storetest_row (aggregate, seq) VALUES ($1, $2)`, e.Aggregate, e.Seq)
 	return err
 }
 
@@ -169,9 +174,13 @@ func (p *tally) twice(ctx context.Context, tx store.Tx) error {
 	return errors.Join(first, second)
 }
 
-func (p *tally) Forget(ctx context.Context, tx store.Tx, aggregate string) error {
-	_, err := tx.Exec(ctx, `DELETE FROM storetest_tally WHERE aggregate = $1`, aggregate)
-	return err
+func (p *tally) Forget(ctx context.Context, tx store.Tx, aggregate string, limit int) (bool, error) {
+	if _, err := tx.Exec(ctx, `DELETE FROM storetest_tally WHERE aggregate = $1`, aggregate); err != nil {
+		return false, err
+	}
+	removed, err := tx.Exec(ctx, `DELETE FROM storetest_row WHERE aggregate = $1 AND seq IN (
+SELECT seq FROM storetest_row WHERE aggregate = $2 ORDER BY seq LIMIT $3)`, aggregate, aggregate, limit)
+	return removed == int64(limit), err
 }
 
 // watched tells when the log begins to wait for the context.

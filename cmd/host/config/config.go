@@ -60,6 +60,8 @@ type Config struct {
 	// References and Commands by name; none.
 	References []expand.Reference
 	Commands   []expand.Command
+	// Retention is of the sessions without one of their own.
+	Retention Retention
 	// LogLevel is trace, debug, info, warn or error; "info".
 	LogLevel string
 	// File is the configuration file that was looked for, there or not.
@@ -133,6 +135,7 @@ func defaults(folders Folders) Config {
 		Compaction: compaction.DefaultSettings(),
 		ToolOutput: defaultToolOutput(),
 		Shell:      Shell{Enabled: true, TimeoutMS: 600_000},
+		Retention:  defaultRetention(),
 		LogLevel:   "info",
 
 		ProjectConfig: true,

@@ -42,8 +42,9 @@ func TestDefaults(t *testing.T) {
 	want := config.Config{
 		Model: session.ModelRef{Provider: "offline", Model: "rules"}, Agent: "build", Agents: session.DefaultAgents(), Listen: "127.0.0.1:4747",
 		Data: filepath.Join(dir, ".local/share/plinth"), Runner: runner(25, 16), Engine: config.Engine{MemoryMiB: 1024}, Compaction: compaction.DefaultSettings(), ToolOutput: config.ToolOutput{MaxLines: 2000, MaxBytes: 51200, KeepDays: 7},
-		Shell:    config.Shell{Enabled: true, TimeoutMS: 600_000},
-		LogLevel: "info", ProjectConfig: true, File: filepath.Join(dir, ".config/plinth/config.toml"),
+		Shell:     config.Shell{Enabled: true, TimeoutMS: 600_000},
+		Retention: config.Retention{Keep: "all"},
+		LogLevel:  "info", ProjectConfig: true, File: filepath.Join(dir, ".config/plinth/config.toml"),
 	}
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(config.Config{})); diff != "" {
 		t.Error(diff)
@@ -117,7 +118,8 @@ func TestFile(t *testing.T) {
 			Secret: "env:PLINTH_LOCAL_KEY", Models: []string{"llama/3", "other"}}},
 		Rules:  []config.Rule{{Action: "*", Resource: "*", Effect: "ask"}, {Action: "read", Resource: "docs/*", Effect: "allow"}},
 		Runner: runner(3, 2), Engine: config.Engine{MemoryMiB: 1024}, Compaction: compaction.DefaultSettings(), ToolOutput: config.ToolOutput{MaxLines: 2000, MaxBytes: 51200, KeepDays: 7},
-		Process: config.Process{Shell: "zsh", Inherit: []string{"DISPLAY", "CARGO_*"}},
+		Retention: config.Retention{Keep: "all"},
+		Process:   config.Process{Shell: "zsh", Inherit: []string{"DISPLAY", "CARGO_*"}},
 		Plugins: config.Plugins{Folders: []string{"/opt/plugins", filepath.Join(dir, "plugins")}, Settings: map[string]config.Plugin{
 			"acme/weather": {}, "acme/rules": {Enabled: true, Required: true, Config: json.RawMessage(`{"level":3,"rules":["be kind"]}`),
 				Secrets: map[string]string{"rules-key": "env:RULES_KEY", "other-key": "file:/keys/other"}}}},

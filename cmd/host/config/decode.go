@@ -37,6 +37,7 @@ type document struct {
 	Instructions  instructionsTable `toml:"instructions"`
 
 	Compaction compactionTable `toml:"compaction"`
+	Retention  retentionTable  `toml:"retention"`
 	Process    struct {
 		Shell   *string  `toml:"shell"`
 		Inherit []string `toml:"inherit"`
@@ -86,6 +87,7 @@ func (l *loader) decode(path string, data []byte) {
 	set(&l.config.ProjectConfig, doc.ProjectConfig)
 	l.config.Instructions = Instructions(doc.Instructions)
 	l.compaction(doc.Compaction)
+	l.retention(doc.Retention)
 	l.config.Rules = doc.Permissions.Rules
 	l.agents(doc.Agents)
 	l.budgets(doc.Budgets)

@@ -227,6 +227,12 @@ func (m control) Change(_ context.Context, caller server.Caller, session string,
 	if change.Budgets != nil {
 		r.session.Budgets = *change.Budgets
 	}
+	if change.Title != nil {
+		r.session.Title = *change.Title
+	}
+	if change.Retention != nil {
+		r.session.Retention = change.Retention
+	}
 	m.append(session, caller.Actor, "session.changed", map[string]string{"key": caller.Key})
 	changed := r.session
 	changed.Cursor = m.head(r)

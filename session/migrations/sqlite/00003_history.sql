@@ -12,6 +12,7 @@ ALTER TABLE session ADD COLUMN rewritten_seq INTEGER NOT NULL DEFAULT -1; -- of 
 ALTER TABLE session ADD COLUMN answered_seq INTEGER NOT NULL DEFAULT -1;  -- what the prompts up to here asked for is done
 CREATE INDEX session_compact ON session (id) WHERE compact_seq >= 0;
 CREATE INDEX session_compacting ON session (id) WHERE compacting <> '';
+CREATE INDEX input_done ON input (session_id) WHERE promoted_seq IS NOT NULL OR cancelled_seq IS NOT NULL;
 CREATE INDEX session_slug ON session (slug) WHERE slug <> '';
 
 ALTER TABLE shell ADD COLUMN ended INTEGER NOT NULL DEFAULT 0;            -- 1 when the command has ended

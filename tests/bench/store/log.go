@@ -36,8 +36,8 @@ func (projection) Apply(ctx context.Context, tx store.Tx, e store.Event) error {
 	return err
 }
 
-func (projection) Forget(context.Context, store.Tx, string) error {
-	return errors.New("the bench deletes nothing")
+func (projection) Forget(context.Context, store.Tx, string, int) (bool, error) {
+	return false, errors.New("the bench deletes nothing")
 }
 
 // log is a store under load.
