@@ -30,6 +30,7 @@ func (s *Server) routes() http.Handler {
 	s.agentRoutes(api)
 	s.modelRoutes(api)
 	s.tokenRoutes(api)
+	s.transferRoutes(api)
 	s.healthRoutes(api)
 	s.eventRoute(api)
 	mux.HandleFunc("GET "+protocol.LivePath, s.serveLive)

@@ -25,6 +25,7 @@ type Store struct {
 	gate     gate
 	writer   *writer
 	rebuilds sync.Mutex // one rebuild at a time
+	cleaning sync.Mutex // held while blobs are removed, or copied
 
 	lock       *lockFile
 	writing    *sql.DB
