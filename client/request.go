@@ -20,7 +20,8 @@ type request struct {
 	method, path string
 	query        url.Values
 	body         any
-	bytes        []byte // a body that is no JSON, of the type mime
+	bytes        []byte    // a body that is no JSON, of the type mime
+	stream       io.Reader // likewise, sent as it is read and only once
 	mime         string
 	key          string // Idempotency-Key
 }
@@ -90,6 +91,8 @@ func (c *Client) attempt(ctx context.Context, r request, result any) error {
 func (c *Client) newRequest(ctx context.Context, r request) (*http.Request, error) {
 	body, kind := io.Reader(nil), "application/json"
 	switch {
+	case r.stream != nil:
+		body, kind = r.stream, r.mime
 	case r.bytes != nil:
 		body, kind = bytes.NewReader(r.bytes), r.mime
 	case r.body != nil:

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -25,6 +24,7 @@ import (
 	"github.com/plinthhost/plinth/host/server"
 	"github.com/plinthhost/plinth/registry"
 	"github.com/plinthhost/plinth/session"
+	"github.com/plinthhost/plinth/session/bundle"
 	"github.com/plinthhost/plinth/session/runner"
 	"github.com/plinthhost/plinth/session/schema"
 	"github.com/plinthhost/plinth/session/view"
@@ -61,6 +61,7 @@ type app struct {
 	processes   *process.Runner
 	shells      *session.Shells
 	tasks       *session.Tasks
+	importer    *bundle.Importer
 	catalog     *catalog.Catalog
 	models      session.Models // the catalog, as the runner sees it
 	coordinator *session.Coordinator
@@ -104,22 +105,16 @@ func (a *app) start(ctx context.Context) (err error) {
 }
 
 func (a *app) openStore(ctx context.Context) error {
-	kernel, err := fs.Sub(session.Migrations, "migrations/sqlite")
-	if err != nil {
-		return err
-	}
 	list, err := view.NewList("sqlite")
 	if err != nil {
 		return err
 	}
-	a.store, err = sqlite.Open(ctx, sqlite.Options{
-		Dir: a.config.Data, Projections: []store.Projection{session.Projection{}}, Views: []sqlite.View{list},
-		Migrations: []sqlite.Migration{{Name: "kernel", FS: kernel}}, Logger: a.logger.Named("store"), Fatal: a.fatal,
-	})
+	a.store, err = openKernel(ctx, sqlite.Options{Dir: a.config.Data, Views: []sqlite.View{list}, Logger: a.logger.Named("store"), Fatal: a.fatal})
 	if err != nil {
 		return err
 	}
 	a.closers = append(a.closers, a.store.Close)
+	a.startSweeping(ctx)
 	for _, stale := range a.store.StaleViews() {
 		a.logger.Info("rebuilding a view", "view", stale.Name, "reason", stale.Reason)
 		if err := a.store.RebuildView(ctx, stale.Name); err != nil {
@@ -162,6 +157,9 @@ func (a *app) startRunner(ctx context.Context, encoder session.Encoder) error {
 	if err := sessions.RemoveOrphans(ctx); err != nil {
 		return err
 	}
+	if err := a.finishImports(ctx, encoder); err != nil {
+		return err
+	}
 	if err := a.recover(ctx, work); err != nil {
 		return err
 	}
@@ -177,7 +175,8 @@ func (a *app) startRunner(ctx context.Context, encoder session.Encoder) error {
 	}, server.Backend{
 		Sessions: sessionService{a.backend}, Prompts: promptService{a.backend}, Commands: commandService{a.backend}, Shells: shellService{a.backend, a.config.Shell.Enabled}, Waiting: waitingService{a.backend}, Reports: reportService{a.backend}, Contexts: contextService{a.backend}, Blobs: blobService{a.store.Blobs()}, Control: controlService{a.backend}, Life: lifeService{a.backend},
 		Permissions: permissionService{a.backend}, Questions: questionService{a.backend}, Plugins: pluginService{a.backend}, Agents: agentService{a.backend}, Models: modelService{a.backend},
-		Events: eventService{a.backend}, Deltas: deltaService{a.backend}, Access: tokens, Tokens: tokens,
+		Transfers: transferService{a.backend, a.store, a.importer},
+		Events:    eventService{a.backend}, Deltas: deltaService{a.backend}, Access: tokens, Tokens: tokens,
 		Ready: func(context.Context) error { return nil },
 	})
 	if err != nil {

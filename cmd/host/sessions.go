@@ -31,6 +31,7 @@ func (c *cli) sessionsCommand() *cobra.Command {
 	command.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	command.AddCommand(c.sessionsMove(), c.sessionsSwitch(), c.sessionsShell(), c.sessionsUsage(), c.sessionsContext(), c.sessionsCompact())
 	command.AddCommand(c.lifeCommands()...)
+	command.AddCommand(c.sessionsExport(), c.sessionsImport(), c.sessionsShare())
 	return command
 }
 

@@ -9,7 +9,9 @@ import (
 	"github.com/plinthhost/plinth/client/protocol"
 	"github.com/plinthhost/plinth/host/fsys"
 	"github.com/plinthhost/plinth/session"
+	"github.com/plinthhost/plinth/session/bundle"
 	"github.com/plinthhost/plinth/store"
+	"github.com/plinthhost/plinth/store/sqlite"
 )
 
 // wireError puts the kernel's errors into the closed list of codes, with a text for who
@@ -34,6 +36,8 @@ func worded(err error) (code protocol.Code, text string) {
 	var model *session.ModelError
 	var denied *session.DeniedError
 	var file *fsys.Error
+	var refused *bundle.FormatError
+	var backup *sqlite.BackupError
 	switch {
 	case undecodable(err), errors.Is(err, store.ErrCorrupt):
 		return "", ""
@@ -45,6 +49,10 @@ func worded(err error) (code protocol.Code, text string) {
 		return protocol.Forbidden, denied.Error()
 	case errors.As(err, &file):
 		return protocol.BadRequest, "location.directory " + file.Error()
+	case errors.As(err, &refused):
+		return protocol.BadRequest, refused.Error()
+	case errors.As(err, &backup):
+		return protocol.BadRequest, backup.Error()
 	case errors.Is(err, session.ErrInvalid), errors.As(err, &model):
 		return protocol.BadRequest, reason(err)
 	}

@@ -34,6 +34,7 @@ func (s *Server) routes() http.Handler {
 	s.modelRoutes(api)
 	s.contextRoutes(api)
 	s.tokenRoutes(api)
+	s.transferRoutes(api)
 	s.healthRoutes(api)
 	s.eventRoute(api)
 	mux.HandleFunc("GET "+protocol.LivePath, s.serveLive)

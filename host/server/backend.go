@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"io"
 
 	"github.com/plinthhost/plinth/client/protocol"
 )
@@ -26,6 +27,7 @@ type Backend struct {
 	Plugins     Plugins
 	Agents      Agents
 	Models      Models
+	Transfers   Transfers
 	Events      Events
 	Deltas      Deltas
 	// Access and Tokens are usually one *TokenStore.
@@ -178,6 +180,23 @@ type Models interface {
 	// List answers them; an unknown provider is not_found. What keeps a provider's
 	// server from telling its models is a warning.
 	List(ctx context.Context, request protocol.ListModels) (protocol.ModelList, error)
+}
+
+// Download writes an answer. What was written before an error is not whole.
+type Download func(ctx context.Context, to io.Writer) error
+
+// Transfers carries sessions and whole stores in and out.
+type Transfers interface {
+	// Export answers a file of the session that Import takes elsewhere; with those that
+	// its calls made when children is set. Nothing is read from the log before it is
+	// written.
+	Export(ctx context.Context, session string, children bool) (Download, error)
+	// Import takes a file whole, or nothing of it.
+	Import(ctx context.Context, caller Caller, from io.Reader) (protocol.ImportResult, error)
+	// Share answers the transcript for people. The format is one of protocol.ShareFormats.
+	Share(ctx context.Context, session string, share protocol.ShareSession) (Download, error)
+	// Backup makes one on the host's machine.
+	Backup(ctx context.Context, backup protocol.CreateBackup) (protocol.Backup, error)
 }
 
 // Events reads the sessions' event logs.

@@ -58,13 +58,31 @@ func (s *Server) check(next http.Handler) http.Handler {
 			}
 			defer done()
 		}
+		ctx := context.WithValue(r.Context(), principalKey{}, principal)
+		if isImport(r) {
+			s.serveImport(w, r.WithContext(ctx), principal, next)
+			return
+		}
 		if err := bufferBody(w, r); err != nil {
 			linger(w, r)
 			writeProblem(w, err)
 			return
 		}
-		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), principalKey{}, principal)))
+		next.ServeHTTP(w, r.WithContext(ctx))
 	})
+}
+
+// serveImport hands on the one body that is not held in memory.
+func (s *Server) serveImport(w http.ResponseWriter, r *http.Request, principal Principal, next http.Handler) {
+	done, err := s.startImport(principal, r)
+	if err != nil {
+		linger(w, r)
+		writeProblem(w, s.wireError("import-session", err))
+		return
+	}
+	defer done()
+	body := &slowBody{body: http.MaxBytesReader(w, r.Body, maxBody(r)), control: http.NewResponseController(w)}
+	next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), streamKey{}, io.Reader(body))))
 }
 
 // checkAddress checks Host and Origin.
@@ -87,8 +105,11 @@ func checkSize(r *http.Request) *protocol.Error {
 }
 
 func maxBody(r *http.Request) int64 {
-	if isUpload(r) {
+	switch {
+	case isUpload(r):
 		return protocol.MaxBlob
+	case isImport(r):
+		return protocol.MaxImport
 	}
 	return protocol.MaxFrame
 }

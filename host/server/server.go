@@ -33,6 +33,7 @@ type Server struct {
 
 	live    chan struct{}  // one place per live connection or stream
 	uploads chan struct{}  // one place per file that is being taken
+	imports chan struct{}  // one place, for the import that is running
 	tasks   sync.WaitGroup // accept loops and live connections
 
 	mu        sync.Mutex
@@ -59,6 +60,7 @@ func New(options Options, backend Backend) (*Server, error) {
 		options: options, backend: backend, logger: options.Logger,
 		live:    make(chan struct{}, options.MaxLive),
 		uploads: make(chan struct{}, maxUploads),
+		imports: make(chan struct{}, 1),
 		clients: map[clientKey]*context.CancelCauseFunc{},
 	}
 	s.draining, s.drain = context.WithCancelCause(context.Background())

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/plinthhost/plinth/store"
 )
@@ -24,6 +25,10 @@ type blobDir struct {
 
 	mu   sync.Mutex
 	made map[string]bool // folders that are on disk, guarded by mu
+
+	// use is held shared while a file is found and its time set anew, and alone while
+	// one is removed: what was just put or opened is younger than anything removed.
+	use sync.RWMutex
 }
 
 var _ store.Blobs = (*blobDir)(nil)
@@ -71,7 +76,7 @@ func (d *blobDir) put(path string, value []byte) error {
 		return err
 	}
 	// What is there may be from a put that has not synced the folder yet.
-	if stored, err := os.ReadFile(path); err == nil && bytes.Equal(stored, value) {
+	if d.reuse(path, value) {
 		return syncFolder(folder)
 	}
 	temp, err := d.writeTemp(value)
@@ -83,6 +88,23 @@ func (d *blobDir) put(path string, value []byte) error {
 	}
 	return syncFolder(folder)
 }
+
+// reuse reports that the value is there, as young as if it were written now.
+func (d *blobDir) reuse(path string, value []byte) bool {
+	d.use.RLock()
+	defer d.use.RUnlock()
+	stored, err := os.ReadFile(path)
+	return err == nil && bytes.Equal(stored, value) && refresh(path) == nil
+}
+
+func refresh(path string) error {
+	now := time.Now()
+	return os.Chtimes(path, now, now)
+}
+
+// refreshAfter is the age from which opening a blob makes it young again: who looks at
+// it may be about to name it in an event.
+const refreshAfter = time.Hour
 
 // makeFolder makes a folder below root, once and durably.
 func (d *blobDir) makeFolder(folder string) error {
@@ -145,7 +167,7 @@ func (d *blobDir) Open(ctx context.Context, digest string) (io.ReadSeekCloser, i
 	if err != nil {
 		return nil, 0, err
 	}
-	file, err := os.Open(path)
+	file, err := d.open(path)
 	if err != nil {
 		return nil, 0, missing(digest, err)
 	}
@@ -154,6 +176,40 @@ func (d *blobDir) Open(ctx context.Context, digest string) (io.ReadSeekCloser, i
 		return nil, 0, errors.Join(err, file.Close())
 	}
 	return file, size, nil
+}
+
+func (d *blobDir) open(path string) (*os.File, error) {
+	d.use.RLock()
+	defer d.use.RUnlock()
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	info, err := file.Stat()
+	if err == nil && time.Since(info.ModTime()) > refreshAfter {
+		err = refresh(path)
+	}
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return file, nil
+}
+
+// remove takes a blob away unless it has been put or opened since before. It reports
+// whether it did.
+func (d *blobDir) remove(path string, before time.Time) (bool, error) {
+	d.use.Lock()
+	defer d.use.Unlock()
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case err != nil:
+		return false, err
+	case !info.ModTime().Before(before):
+		return false, nil
+	}
+	return true, os.Remove(path)
 }
 
 func verify(file *os.File, digest string) (size int64, err error) {

@@ -77,6 +77,8 @@ func runChild(role, dir string) int {
 			err = untilFailure(s, failed)
 		case "full":
 			err = untilFull(s)
+		case "backup":
+			err = backUp(s)
 		}
 		err = errors.Join(err, s.Close())
 	}

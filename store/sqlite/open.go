@@ -26,6 +26,7 @@ type Store struct {
 	writer   *writer
 	purger   *purger
 	rebuilds sync.Mutex // one rebuild at a time
+	cleaning sync.Mutex // held while blobs are removed, or copied
 
 	lock       *lockFile
 	writing    *sql.DB

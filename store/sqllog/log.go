@@ -92,9 +92,15 @@ func loadID(ctx context.Context, tx store.Tx) (string, error) {
 	if !errors.Is(err, store.ErrNotFound) {
 		return id, err
 	}
+	return RenewID(ctx, tx)
+}
+
+// RenewID makes the log another one that has gone on from here: cursors of the first are
+// told apart. It answers the new id.
+func RenewID(ctx context.Context, tx store.Tx) (string, error) {
 	var random [16]byte
 	rand.Read(random[:]) // never fails: crypto/rand ends the program instead
-	id = "log_" + hex.EncodeToString(random[:])
+	id := "log_" + hex.EncodeToString(random[:])
 	return id, setMeta(ctx, tx, metaID, id)
 }
 

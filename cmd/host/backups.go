@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/plinthhost/plinth/client/protocol"
+	"github.com/plinthhost/plinth/store/sqlite"
+)
+
+func (c *cli) backupCommand() *cobra.Command {
+	var asJSON bool
+	command := &cobra.Command{
+		Use:   "backup FOLDER",
+		Short: "Back up the store, while a host uses it or without one",
+		Long: `Back up the store into a folder that is empty or not there: everything that is
+committed when the command begins, with the files that it names and a manifest with
+their sums. The host that serves the data folder goes on meanwhile. A folder without a
+manifest.json is no whole backup.`,
+		Example: `  plinth backup ~/backups/today`,
+		Args:    usage(cobra.ExactArgs(1)),
+		RunE: func(command *cobra.Command, args []string) error {
+			backup, err := c.backup(command.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return c.printJSON(backup)
+			}
+			for _, digest := range backup.Damaged {
+				fmt.Fprintf(c.errors, "the blob %s is damaged and was left out\n", digest)
+			}
+			_, err = fmt.Fprintf(c.out, "%s  %d bytes, %d blobs of %d bytes\n", plain(backup.Folder), backup.Bytes, backup.Blobs, backup.BlobBytes)
+			return err
+		},
+	}
+	command.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return command
+}
+
+// backup asks the host that there is, or works on the folder itself: a host of its own
+// would bring an older store up to date first.
+func (c *cli) backup(ctx context.Context, folder string) (protocol.Backup, error) {
+	folder, err := filepath.Abs(folder)
+	if err != nil {
+		return protocol.Backup{}, &exitError{exitUsage, err}
+	}
+	host, closeHost, err := c.connect(ctx, false)
+	var none *exitError
+	switch {
+	case err == nil:
+		defer closeHost()
+		return host.Backup(ctx, folder)
+	case !errors.As(err, &none) || none.code != exitUnreachable:
+		return protocol.Backup{}, err
+	}
+	loaded, err := c.load()
+	if err != nil {
+		return protocol.Backup{}, err
+	}
+	manifest, err := sqlite.Backup(ctx, loaded.Data, folder, sqlite.BackupOptions{Plinth: version, Now: time.Now()})
+	if err != nil {
+		return protocol.Backup{}, err
+	}
+	return wireBackup(folder, manifest), nil
+}
+
+func (c *cli) restoreCommand() *cobra.Command {
+	var asJSON bool
+	command := &cobra.Command{
+		Use:   "restore BACKUP",
+		Short: "Make the data folder of a backup",
+		Long: `Make the data folder of a backup. The folder must be empty or not there: move the old
+one away first. Every sum is compared; the folder is whole in the end, or as it was.
+Clients notice by the log's new id that they have to read sessions anew.`,
+		Example: `  plinth restore ~/backups/today --data ~/restored`,
+		Args:    usage(cobra.ExactArgs(1)),
+		RunE: func(command *cobra.Command, args []string) error {
+			loaded, err := c.load()
+			if err != nil {
+				return err
+			}
+			restored, err := sqlite.Restore(command.Context(), args[0], loaded.Data)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return c.printJSON(protocol.Backup{Folder: loaded.Data, Created: restored.From.Created, Log: restored.Log,
+					Bytes: restored.From.Database.Bytes, Blobs: restored.From.Blobs.Count, BlobBytes: restored.From.Blobs.Bytes})
+			}
+			_, err = fmt.Fprintf(c.out, "%s  as of %s\n", plain(loaded.Data), restored.From.Created.Local().Format("2006-01-02 15:04:05"))
+			return err
+		},
+	}
+	command.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return command
+}
