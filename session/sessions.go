@@ -46,6 +46,8 @@ type SessionOptions struct {
 	Agents *Agents
 	// Models says which models may be used; nil takes any.
 	Models Models
+	// Snapshots are of the files around steps; nil for none.
+	Snapshots Snapshots
 	// Files checks the files of a prompt before it is admitted; nil refuses them.
 	Files func(ctx context.Context, files []PromptFile) error
 }

@@ -15,6 +15,10 @@ const (
 	MethodSessionMove      = "session.move"      // MoveSessionParams → Session
 	MethodSessionChildren  = "session.children"  // SessionParams → SessionList
 	MethodSessionUsage     = "session.usage"     // SessionParams → SessionUsage
+	MethodSessionRevert    = "session.revert"    // RevertParams → Session
+	MethodRevertClear      = "revert.clear"      // SessionParams → Session
+	MethodRevertCommit     = "revert.commit"     // SessionParams → Session
+	MethodSessionChanges   = "session.changes"   // ChangesParams → ChangeList
 	MethodInboxCancel      = "inbox.cancel"      // InboxParams → Receipt
 	MethodInboxChange      = "inbox.change"      // ChangePromptParams → Receipt
 	MethodPermissionsList  = "permissions.list"  // PermissionsParams → PermissionList

@@ -21,6 +21,7 @@ import (
 	"github.com/plinthhost/plinth/host/plugin"
 	"github.com/plinthhost/plinth/host/secret"
 	"github.com/plinthhost/plinth/host/server"
+	"github.com/plinthhost/plinth/host/snapshot"
 	"github.com/plinthhost/plinth/registry"
 	"github.com/plinthhost/plinth/session"
 	"github.com/plinthhost/plinth/session/runner"
@@ -56,6 +57,7 @@ type app struct {
 	agents      *session.Agents
 	plugins     *plugin.Manager
 	outputs     *outputs.Files
+	snapshots   *snapshot.Store // nil for none
 	tasks       *session.Tasks
 	catalog     *catalog.Catalog
 	models      session.Models // the catalog, as the runner sees it
@@ -84,6 +86,9 @@ func (a *app) start(ctx context.Context) (err error) {
 	}
 	encoder := session.Encoder{IDs: session.NewIDs(session.SystemClock{}), Clock: session.SystemClock{}}
 	a.startOutputs(ctx)
+	if err := a.startSnapshots(ctx); err != nil {
+		return fmt.Errorf("keep snapshots of files: %w", err)
+	}
 	a.permissions = session.NewPermissions(a.store, encoder, append(outputRules(a.config.Data), rules(a.config.Rules)...), a.agents,
 		a.answered, a.logger.Named("permissions"))
 	a.kinds = session.NewKinds()
@@ -132,31 +137,35 @@ func (a *app) startRunner(ctx context.Context, encoder session.Encoder) error {
 	blobs := a.store.Blobs()
 	sessions := session.NewSessions(a.store, encoder, places{}, a.coordinator, session.SessionOptions{
 		Defaults: session.Defaults{Agent: a.agents.Default(), Model: a.config.Model}, Agents: a.agents, Models: a.models,
-		Limits: session.Limits{Pending: a.config.Runner.MaxPending, Steers: a.config.Runner.MaxSteers},
+		Limits:    session.Limits{Pending: a.config.Runner.MaxPending, Steers: a.config.Runner.MaxSteers},
+		Snapshots: a.kernelSnapshots(),
 		Files: func(ctx context.Context, files []session.PromptFile) error {
 			return session.CheckFiles(ctx, blobs, files)
 		}})
 	a.tasks = session.NewTasks(a.store, encoder, sessions, a.coordinator, a.agents, a.logger.Named("tasks"))
+	closeTitles := func() {}
 	a.closers = append(a.closers, func() error {
 		a.coordinator.Close(time.Duration(a.config.Runner.ShutdownGraceMS) * time.Millisecond)
+		closeTitles()
 		a.tasks.Close()
 		return nil
 	})
 	work = runner.New(runner.Services{Log: a.store, Encoder: encoder, Kinds: a.kinds, Registries: a.registries,
 		Permissions: a.permissions, Agents: a.agents, Models: a.models, Schemas: &schema.Cache{}, Blobs: blobs, Live: live, Outputs: a.outputs,
-		Tasks: a.tasks, Todos: todos, Logger: a.logger.Named("runner")}, a.runnerConfig())
+		Snapshots: a.kernelSnapshots(), Tasks: a.tasks, Todos: todos, Logger: a.logger.Named("runner")}, a.runnerConfig())
+	closeTitles = a.startTitles(work, sessions)
 	if err := a.recover(ctx, work); err != nil {
 		return err
 	}
 	a.backend = &backend{log: a.store, sessions: sessions, permissions: a.permissions, todos: todos, coordinator: a.coordinator, live: live,
-		plugins: a.plugins, agents: a.agents, catalog: a.catalog, keys: newKeys(a.store.KV(), time.Now), directory: a.directory}
+		plugins: a.plugins, agents: a.agents, catalog: a.catalog, keys: newKeys(a.store.KV(), time.Now), snapshots: a.snapshots, directory: a.directory}
 	tokens := server.NewTokenStore(a.store.KV(), time.Now)
 	var err error
 	a.server, err = server.New(server.Options{
 		Listen: a.listen, Socket: socketPath(a.config.Data), AllowedHosts: a.config.AllowedHosts, AllowedOrigins: a.config.AllowedOrigins,
 		Version: version, Logger: a.logger.Named("server"),
 	}, server.Backend{
-		Sessions: sessionService{a.backend}, Prompts: promptService{a.backend}, Waiting: waitingService{a.backend}, Reports: reportService{a.backend}, Blobs: blobService{a.store.Blobs()}, Control: controlService{a.backend},
+		Sessions: sessionService{a.backend}, Prompts: promptService{a.backend}, Waiting: waitingService{a.backend}, Reports: reportService{a.backend}, Reverts: revertService{a.backend}, Blobs: blobService{a.store.Blobs()}, Control: controlService{a.backend},
 		Permissions: permissionService{a.backend}, Questions: questionService{a.backend}, Plugins: pluginService{a.backend}, Agents: agentService{a.backend}, Models: modelService{a.backend},
 		Events: eventService{a.backend}, Deltas: deltaService{a.backend}, Access: tokens, Tokens: tokens,
 		Ready: func(context.Context) error { return nil },

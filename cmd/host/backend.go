@@ -11,6 +11,7 @@ import (
 	"github.com/plinthhost/plinth/host/catalog"
 	"github.com/plinthhost/plinth/host/plugin"
 	"github.com/plinthhost/plinth/host/server"
+	"github.com/plinthhost/plinth/host/snapshot"
 	"github.com/plinthhost/plinth/session"
 	"github.com/plinthhost/plinth/session/view"
 	"github.com/plinthhost/plinth/store"
@@ -28,6 +29,7 @@ type backend struct {
 	agents      *session.Agents
 	catalog     *catalog.Catalog
 	keys        *keys
+	snapshots   *snapshot.Store // nil for none
 	// directory is where a session works whose creator does not say.
 	directory string
 }
@@ -200,6 +202,9 @@ func (b sessionService) List(ctx context.Context, request protocol.ListSessions)
 			return protocol.SessionList{}, wireError(err)
 		}
 		list.Sessions[i] = wireSession(sessions[i], with[i])
+		if changes := list.Sessions[i].Changes; changes != nil {
+			changes.Files = nil // a page has many sessions
+		}
 	}
 	if more {
 		list.Next = strconv.FormatInt(items[len(items)-1].Position, 36)

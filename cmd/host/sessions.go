@@ -28,7 +28,7 @@ func (c *cli) sessionsCommand() *cobra.Command {
 	command.Flags().StringVar(&list.Text, "text", "", "only what has this text in its title or first prompt")
 	command.Flags().StringVarP(&list.Directory, "dir", "C", "", "only of this working directory")
 	command.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	command.AddCommand(c.sessionsMove(), c.sessionsSwitch(), c.sessionsUsage())
+	command.AddCommand(c.sessionsMove(), c.sessionsSwitch(), c.sessionsUsage(), c.sessionsRevert(), c.sessionsChanges())
 	return command
 }
 

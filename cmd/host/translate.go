@@ -45,7 +45,8 @@ func wireSession(s session.Session, with shown) protocol.Session {
 		Parent: s.Parent, Activity: wireActivity(with.activity), Usage: &usage, Rules: wireRules(s.Rules), Budgets: wireBudgets(s.Budgets),
 		ID: s.ID, Title: s.Title, Agent: s.Agent, Model: wireModel(s.Model), Status: with.status,
 		Location: protocol.Location{Directory: s.Location.Directory, Root: s.Location.Root, Git: s.Location.Git},
-		Created:  instant(s.Created), Updated: instant(max(s.Created, with.item.Updated)),
+		Revert:   wireRevert(s.Revert), Changes: wireChanges(s.Changes),
+		Created: instant(s.Created), Updated: instant(max(s.Created, with.item.Updated)),
 	}
 	if wire.Title == "" {
 		wire.Title = with.item.Preview

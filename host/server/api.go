@@ -24,6 +24,7 @@ func (s *Server) routes() http.Handler {
 	s.blobRoutes(api)
 	s.waitingRoutes(api)
 	s.changeRoutes(api)
+	s.revertRoutes(api)
 	s.permissionRoutes(api)
 	s.questionRoutes(api)
 	s.pluginRoutes(api)

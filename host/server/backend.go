@@ -17,6 +17,7 @@ type Backend struct {
 	Waiting     Waiting
 	Control     Control
 	Reports     Reports
+	Reverts     Reverts
 	Permissions Permissions
 	Questions   Questions
 	Plugins     Plugins

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"maps"
 
 	"github.com/plinthhost/plinth/client/protocol"
 )
@@ -28,7 +29,7 @@ func takes[P any](scope protocol.Scope, f func(ctx context.Context, caller Calle
 
 // methodTable holds what a req can ask. Each does what its HTTP route does.
 func (s *Server) methodTable() map[string]method {
-	return map[string]method{
+	methods := map[string]method{
 		protocol.MethodSessionCreate: takes(protocol.ScopeWrite, func(ctx context.Context, caller Caller, p protocol.CreateSession) (any, string, string, error) {
 			session, _, err := s.create(ctx, caller, p)
 			return session, session.ID, session.Cursor, err
@@ -129,6 +130,8 @@ func (s *Server) methodTable() map[string]method {
 			return list, "", "", err
 		}),
 	}
+	maps.Copy(methods, s.revertMethods())
+	return methods
 }
 
 // call runs one request and makes its answer. It returns when the answer's cursor

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/plinthhost/plinth/registry"
 	"github.com/plinthhost/plinth/session"
@@ -26,6 +27,8 @@ type window struct {
 	pending []session.Input
 	epoch   *session.Epoch // nil before the first
 	history []session.Message
+	// revert is staged; the rest is as it will be once it is committed.
+	revert *session.Revert
 }
 
 // boundary reaches the safe point before a provider request: it samples the
@@ -55,8 +58,13 @@ func (d *drain) window(ctx context.Context) (w window, err error) {
 		if w.lineage, err = session.LoadLineage(ctx, tx, d.session); err != nil {
 			return err
 		}
-		w.session = w.lineage[0]
+		w.session, w.revert = w.lineage[0], w.lineage[0].Revert
 		if w.pending, err = session.LoadPending(ctx, tx, d.session); err != nil {
+			return err
+		}
+		if w.revert != nil {
+			w.session, w.history, err = session.LoadReverted(ctx, tx, w.session)
+			w.lineage[0] = w.session
 			return err
 		}
 		baseline := int64(-1)
@@ -88,11 +96,16 @@ func (t *turn) prepare(ctx context.Context, w window) error {
 			return err
 		}
 		failure, outcome := failureOf(ctx, err)
+		payloads = append(payloads, t.summary(ctx, a, nil)...)
 		ended := session.ActivityEnded{Activity: a.id, Outcome: outcome, Error: failure}
 		if err := t.append(ctx, append(payloads, ended)...); err != nil {
 			return err
 		}
 		return &recordedError{err: failure}
+	}
+	committed, err := t.commitRevert(ctx, w)
+	if err != nil {
+		return fail(err)
 	}
 	// The prompts decide on agent and model, so they come before what depends on those.
 	promoted := eligible(w.pending, a.promote)
@@ -109,7 +122,7 @@ func (t *turn) prepare(ctx context.Context, w window) error {
 	if err != nil {
 		return fail(err)
 	}
-	payloads = append(payloads, facts...)
+	payloads = slices.Concat(committed, payloads, facts)
 	if unusable != nil {
 		return fail(unusable)
 	}
@@ -127,7 +140,6 @@ func (t *turn) prepare(ctx context.Context, w window) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
-	t.capture(ctx)
 	if !a.started {
 		t.work.Opened(w.opener())
 		if err := context.Cause(ctx); err != nil {
@@ -138,6 +150,7 @@ func (t *turn) prepare(ctx context.Context, w window) error {
 		return err
 	}
 	a.started, a.steps = true, step
+	t.capture(ctx)
 	return nil
 }
 

@@ -42,6 +42,8 @@ type Config struct {
 	Runner  Runner
 	// ToolOutput bounds what a model reads of a tool's text.
 	ToolOutput ToolOutput
+	Snapshots  Snapshots
+	Titles     Titles
 	Engine     Engine
 	Process    Process
 	Plugins    Plugins
@@ -110,6 +112,8 @@ func defaults(folders Folders) Config {
 		Runner:     defaultRunner(),
 		Engine:     Engine{MemoryMiB: 1024},
 		ToolOutput: defaultToolOutput(),
+		Snapshots:  defaultSnapshots(),
+		Titles:     Titles{Enabled: true},
 		LogLevel:   "info",
 	}
 }

@@ -40,6 +40,7 @@ func TestDefaults(t *testing.T) {
 	want := config.Config{
 		Model: session.ModelRef{Provider: "offline", Model: "rules"}, Agent: "build", Agents: session.DefaultAgents(), Listen: "127.0.0.1:4747",
 		Data: filepath.Join(dir, ".local/share/plinth"), Runner: runner(25, 16), Engine: config.Engine{MemoryMiB: 1024}, ToolOutput: config.ToolOutput{MaxLines: 2000, MaxBytes: 51200, KeepDays: 7},
+		Snapshots: config.Snapshots{Enabled: true, MaxFileBytes: 8 << 20, MaxFiles: 50_000, TimeoutMS: 10_000, KeepDays: 7}, Titles: config.Titles{Enabled: true},
 		LogLevel: "info", File: filepath.Join(dir, ".config/plinth/config.toml"),
 	}
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(config.Config{})); diff != "" {
@@ -112,6 +113,7 @@ func TestFile(t *testing.T) {
 			Secret: "env:PLINTH_LOCAL_KEY", Models: []string{"llama/3", "other"}}},
 		Rules:  []config.Rule{{Action: "*", Resource: "*", Effect: "ask"}, {Action: "read", Resource: "docs/*", Effect: "allow"}},
 		Runner: runner(3, 2), Engine: config.Engine{MemoryMiB: 1024}, ToolOutput: config.ToolOutput{MaxLines: 2000, MaxBytes: 51200, KeepDays: 7},
+		Snapshots: config.Snapshots{Enabled: true, MaxFileBytes: 8 << 20, MaxFiles: 50_000, TimeoutMS: 10_000, KeepDays: 7}, Titles: config.Titles{Enabled: true},
 		Process: config.Process{Shell: "zsh", Inherit: []string{"DISPLAY", "CARGO_*"}},
 		Plugins: config.Plugins{Folders: []string{"/opt/plugins", filepath.Join(dir, "plugins")}, Settings: map[string]config.Plugin{
 			"acme/weather": {}, "acme/rules": {Enabled: true, Config: json.RawMessage(`{"level":3,"rules":["be kind"]}`),

@@ -31,6 +31,8 @@ type document struct {
 	Agents     map[string]agentTable `toml:"agents"`
 	Budgets    []budgetTable         `toml:"budgets"`
 	ToolOutput toolOutputTable       `toml:"tool_output"`
+	Snapshots  snapshotsTable        `toml:"snapshots"`
+	Titles     titlesTable           `toml:"titles"`
 	Process    struct {
 		Shell   *string  `toml:"shell"`
 		Inherit []string `toml:"inherit"`
@@ -73,6 +75,8 @@ func (l *loader) decode(path string, data []byte) {
 	l.models(doc.Models)
 	l.network(doc.Network)
 	l.toolOutput(doc.ToolOutput)
+	l.snapshots(doc.Snapshots)
+	l.titles(doc.Titles)
 	l.config.Rules = doc.Permissions.Rules
 	l.agents(doc.Agents)
 	l.budgets(doc.Budgets)
