@@ -23,6 +23,8 @@ type Transcript struct {
 	Running bool
 	// Compaction is being made; nil when none is.
 	Compaction *Compaction
+	// Revert is staged: the messages after its boundary go when it is committed.
+	Revert *protocol.Revert
 
 	next int64 // the sequence of the next event to apply
 	// streaming holds text by message and part until the part closes; a nil text
@@ -126,6 +128,9 @@ type transcriptData struct {
 		Plugin    string   `json:"plugin"`
 	} `json:"ask"`
 	Questions []protocol.QuestionItem `json:"questions"`
+
+	Revert   *protocol.Revert `json:"revert"`
+	Boundary int64            `json:"boundary"`
 }
 
 // transcriptError is the error of a step (code) or of a tool (kind).
@@ -143,7 +148,8 @@ func transcriptTypes(eventType string) bool {
 		"session.step.started", "session.text.ended", "session.reasoning.ended", "session.tool.called",
 		"session.tool.success", "session.tool.failed", "session.step.ended", "session.step.failed",
 		"session.permission.asked", "session.permission.replied",
-		"session.question.asked", "session.question.answered", "session.question.dismissed":
+		"session.question.asked", "session.question.answered", "session.question.dismissed",
+		"session.revert.staged", "session.revert.cleared", "session.revert.committed":
 		return true
 	default:
 		return false

@@ -64,6 +64,13 @@ func (t *Transcript) applyAround(event protocol.Event, data *transcriptData) {
 		t.retries = append(t.retries, retry)
 	case "session.tool.input.ended":
 		t.toolInputEnded(event, data)
+	case "session.revert.staged":
+		t.Revert = data.Revert
+	case "session.revert.cleared":
+		t.Revert = nil
+	case "session.revert.committed":
+		t.Revert = nil
+		t.Messages = slices.DeleteFunc(t.Messages, func(m protocol.Message) bool { return m.Seq > data.Boundary })
 	}
 }
 

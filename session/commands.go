@@ -57,6 +57,7 @@ func (s *Sessions) ended(ctx context.Context, session string, seq int64) error {
 // Resume asks durably for at least one provider turn and does not wait for it. It
 // answers the sequence of the request.
 func (s *Sessions) Resume(ctx context.Context, origin Origin, session string) (int64, error) {
+	defer s.inboxes.lock(session)() // a revert that restores files comes first
 	seq, err := s.request(ctx, origin, session, ResumeRequested{})
 	if err != nil {
 		return 0, fmt.Errorf("resume: %w", err)

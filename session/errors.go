@@ -15,6 +15,8 @@ var (
 	ErrNotFound = errors.New("not found")
 	// ErrResolved: the permission request was answered already.
 	ErrResolved = errors.New("already answered")
+	// ErrNoSnapshot: the files are not known in that state, or not any more.
+	ErrNoSnapshot = errors.New("no such snapshot of the files is kept")
 	// ErrMoved: the session has left the place that a turn was made for.
 	ErrMoved = errors.New("the session has moved")
 	// ErrInterrupted is the cause of a drain that was interrupted by a request.
@@ -104,5 +106,6 @@ const (
 	FailureInterrupted      = "interrupted"
 	FailureShutdown         = "shutdown"
 	FailureDeclined         = "declined"
+	FailureRevert           = "revert"
 	FailureInternal         = "internal"
 )

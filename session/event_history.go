@@ -84,10 +84,18 @@ type Revert struct {
 	// Snapshot names the files as they were before; empty when none were restored.
 	Snapshot string     `json:"snapshot,omitempty"`
 	Files    []FileDiff `json:"files,omitempty"` // what was restored
+	// Target names the state that Files were restored to; empty when none were.
+	Target string `json:"target,omitempty"`
+	// Restoring: the files are on their way, each in the one state or the other. Until
+	// it is recorded again without, whoever goes on restores them first.
+	Restoring bool `json:"restoring,omitempty"`
 }
 
 // RevertCleared: nothing is reverted after all; the files are as before again.
-type RevertCleared struct{}
+type RevertCleared struct {
+	// Snapshot names the files as they were until then; empty when none were restored.
+	Snapshot string `json:"snapshot,omitempty"`
+}
 
 // RevertCommitted takes the messages after Boundary out of the conversation. Its
 // context epoch is over.

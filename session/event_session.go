@@ -134,7 +134,8 @@ type Changes struct {
 	To        string     `json:"to"`
 	Additions int        `json:"additions"` // lines
 	Deletions int        `json:"deletions"`
-	Files     []FileDiff `json:"files,omitempty"`
+	Files     []FileDiff `json:"files,omitempty"` // the first MaxFileDiffs by path
+	Total     int        `json:"total,omitempty"` // files
 }
 
 // EventType names the kind.

@@ -104,7 +104,7 @@ type StepEnded struct {
 	// Cost in nano-dollars; nil when it is unknown.
 	Cost     *int64     `json:"cost,omitempty"`
 	Snapshot string     `json:"snapshot,omitempty"` // of the files after the step
-	Files    []FileDiff `json:"files,omitempty"`    // what changed between the two
+	Files    []FileDiff `json:"files,omitempty"`    // what changed between the two, at most MaxFileDiffs
 }
 
 // StepFailed: the model's answer broke off.
@@ -113,7 +113,14 @@ type StepFailed struct {
 	Error   Failure `json:"error"`
 	Usage   *Usage  `json:"usage,omitempty"`
 	Cost    *int64  `json:"cost,omitempty"`
+	// Snapshot is of the files after the step, Files what its calls changed; empty when
+	// it made none.
+	Snapshot string     `json:"snapshot,omitempty"`
+	Files    []FileDiff `json:"files,omitempty"`
 }
+
+// MaxFileDiffs bounds the files that one event lists.
+const MaxFileDiffs = 1000
 
 // FileDiff is one file that a step changed.
 type FileDiff struct {

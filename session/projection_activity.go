@@ -91,8 +91,12 @@ func (p projector) activityEnded(e ActivityEnded) error {
 	return p.exec(`UPDATE session SET answered_seq = $1 WHERE id = $2`, p.seq, p.session)
 }
 
-// turnStarted refuses a turn of a place that the session has left.
+// turnStarted refuses a turn of a place that the session has left, and one of a history
+// that a revert is about to shorten.
 func (p projector) turnStarted(e TurnStarted) error {
+	if err := p.unstaged(); err != nil {
+		return err
+	}
 	if e.Location != "" {
 		current, err := LoadSession(p.ctx, p.tx, p.session)
 		if err != nil {

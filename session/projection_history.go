@@ -26,7 +26,7 @@ func (p projector) onHistory(payload Payload) (mine bool, err error) {
 	case RevertStaged:
 		return true, p.revertStaged(e.Revert)
 	case RevertCleared:
-		return true, p.exec(`UPDATE session SET revert = '' WHERE id = $1`, p.session)
+		return true, p.revertCleared()
 	case RevertCommitted:
 		return true, p.revertCommitted(e)
 	case HistoryPruned:
@@ -115,25 +115,11 @@ func (p projector) directoriesRead(directories []string) error {
 	return nil
 }
 
-// revertStaged refuses while something works on the session: what it adds would be
-// reverted unseen.
-func (p projector) revertStaged(revert Revert) error {
-	if err := p.idle("a revert"); err != nil {
-		return err
-	}
-	return p.column("revert", revert)
-}
-
 func (p projector) idle(what string) error {
-	running, err := LoadActivity(p.ctx, p.tx, p.session)
-	switch {
-	case isMissing(err):
-		return p.uncompacted(what)
-	case err != nil:
+	if err := idle(p.ctx, p.tx, p.session, what); err != nil {
 		return err
 	}
-	return &ConflictError{ID: p.session, Reason: fmt.Sprintf("works (%s), and %s needs an idle session", running.ID, what),
-		Fix: "interrupt it, or wait until it is idle"}
+	return p.uncompacted(what)
 }
 
 // uncompacted refuses while a compaction is made of what is there.
@@ -148,36 +134,6 @@ func (p projector) uncompacted(what string) error {
 		return nil
 	}
 	return err
-}
-
-// revertCommitted takes messages out. The history is then what it was at the newest
-// compaction that stays.
-func (p projector) revertCommitted(e RevertCommitted) error {
-	if err := p.exec(`DELETE FROM shell WHERE session_id = $1 AND message IN (SELECT id FROM message WHERE session_id = $2 AND seq > $3)`,
-		p.session, p.session, e.Boundary); err != nil {
-		return err
-	}
-	for _, statement := range []string{
-		`DELETE FROM part WHERE session_id = $1 AND message_seq > $2`,
-		`DELETE FROM message WHERE session_id = $1 AND seq > $2`,
-	} {
-		if err := p.exec(statement, p.session, e.Boundary); err != nil {
-			return err
-		}
-	}
-	history, compaction := int64(-1), int64(-1)
-	last, err := scanMessage(p.tx.QueryRow(p.ctx, `SELECT seq, id, type, created_ms, body FROM message
-		WHERE session_id = $1 AND type = 'compaction' ORDER BY seq DESC LIMIT 1`, p.session))
-	switch {
-	case err == nil:
-		history, compaction = last.Boundary, last.Seq
-	case !isNotFound(err):
-		return err
-	}
-	if err := p.exec(`DELETE FROM epoch WHERE session_id = $1`, p.session); err != nil {
-		return err
-	}
-	return p.exec(`UPDATE session SET revert = '', history_seq = $1, compaction_seq = $2 WHERE id = $3`, history, compaction, p.session)
 }
 
 // messageImported adds a whole message at this place. What it asks for was dealt with

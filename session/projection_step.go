@@ -74,6 +74,7 @@ func (p projector) stepEnded(e StepEnded) error {
 func (p projector) stepFailed(e StepFailed) error {
 	if err := p.complete(e.Message, func(body *MessageBody) {
 		body.Error, body.Usage, body.Cost = &e.Error, e.Usage, e.Cost
+		body.After, body.Files = e.Snapshot, e.Files
 	}); err != nil {
 		return err
 	}
@@ -114,7 +115,14 @@ func (p projector) message(id string, kind MessageType, created int64, body Mess
 	return p.insertMessage(id, kind, created, body)
 }
 
+// insertMessage refuses while a revert is staged: the message would go with what is
+// reverted, unseen. What only marks a switch may go.
 func (p projector) insertMessage(id string, kind MessageType, created int64, body MessageBody) error {
+	if kind != MessageAgent && kind != MessageModel {
+		if err := p.unstaged(); err != nil {
+			return err
+		}
+	}
 	encoded, err := json.Marshal(body)
 	if err != nil {
 		return err

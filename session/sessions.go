@@ -50,6 +50,8 @@ type SessionOptions struct {
 	Models Models
 	// Slug names a new session for people, another name with every try; nil names none.
 	Slug func(id string, try int) string
+	// Snapshots are of the files around steps; nil for none.
+	Snapshots Snapshots
 	// Files checks the files of a prompt before it is admitted; nil refuses them.
 	Files func(ctx context.Context, files []PromptFile) error
 }

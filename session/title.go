@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"unicode"
@@ -26,4 +27,16 @@ func cleanTitle(title string) (string, error) {
 		return "", fmt.Errorf("%w: title has a line break or another control character; it is one line", ErrInvalid)
 	}
 	return clean, nil
+}
+
+// NameUntitled gives a session the title that a model made, unless it has one: a name
+// that a person gave meanwhile stays.
+func (s *Sessions) NameUntitled(ctx context.Context, session string, renamed Renamed) error {
+	_, err := s.change(ctx, System(), session, func(current Session) []Payload {
+		if current.Title != "" {
+			return nil
+		}
+		return []Payload{renamed}
+	})
+	return err
 }

@@ -23,6 +23,10 @@ const (
 	MethodSessionUsage     = "session.usage"     // SessionParams → SessionUsage
 	MethodSessionContext   = "session.context"   // SessionParams → ContextReport
 	MethodContextMetrics   = "context.metrics"   // nothing → ContextMetrics
+	MethodSessionRevert    = "session.revert"    // RevertParams → Session
+	MethodRevertClear      = "revert.clear"      // SessionParams → Session
+	MethodRevertCommit     = "revert.commit"     // SessionParams → Session
+	MethodSessionChanges   = "session.changes"   // ChangesParams → ChangeList
 	MethodInboxCancel      = "inbox.cancel"      // InboxParams → Receipt
 	MethodInboxChange      = "inbox.change"      // ChangePromptParams → Receipt
 	MethodPermissionsList  = "permissions.list"  // PermissionsParams → PermissionList

@@ -29,6 +29,10 @@ type Session struct {
 	// Rules and Budgets are the session's own, beside the operator's.
 	Rules   []Rule   `json:"rules,omitempty"`
 	Budgets []Budget `json:"budgets,omitempty"`
+	// Revert is staged: the messages from its own on go with the next prompt.
+	Revert *Revert `json:"revert,omitempty"`
+	// Changes are what the session has changed in its files; absent when nothing is known.
+	Changes *Changes `json:"changes,omitempty"`
 	// Cursor is the place the answer was read at.
 	Cursor string `json:"cursor,omitempty"`
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/plinthhost/plinth/host/process"
 	"github.com/plinthhost/plinth/host/secret"
 	"github.com/plinthhost/plinth/host/server"
+	"github.com/plinthhost/plinth/host/snapshot"
 	"github.com/plinthhost/plinth/registry"
 	"github.com/plinthhost/plinth/session"
 	"github.com/plinthhost/plinth/session/bundle"
@@ -60,6 +61,7 @@ type app struct {
 	outputs     *outputs.Files
 	processes   *process.Runner
 	shells      *session.Shells
+	snapshots   *snapshot.Store // nil for none
 	tasks       *session.Tasks
 	importer    *bundle.Importer
 	catalog     *catalog.Catalog
@@ -90,6 +92,9 @@ func (a *app) start(ctx context.Context) (err error) {
 	clock := session.SystemClock{Zone: a.config.Zone()}
 	encoder := session.Encoder{IDs: session.NewIDs(clock), Clock: clock}
 	a.startOutputs(ctx)
+	if err := a.startSnapshots(ctx); err != nil {
+		return fmt.Errorf("keep snapshots of files: %w", err)
+	}
 	a.permissions = session.NewPermissions(a.store, encoder, append(outputRules(a.config.Data), rules(a.config.Rules)...), a.agents,
 		a.answered, a.logger.Named("permissions"))
 	a.kinds = session.NewKinds()
@@ -141,18 +146,22 @@ func (a *app) startRunner(ctx context.Context, encoder session.Encoder) error {
 	sessions := session.NewSessions(a.store, encoder, places{}, execution{a.coordinator, a.shells}, session.SessionOptions{
 		Defaults: session.Defaults{Agent: a.agents.Default(), Model: a.config.Model}, Agents: a.agents, Models: a.models,
 		Slug: session.Slug, Limits: session.Limits{Pending: a.config.Runner.MaxPending, Steers: a.config.Runner.MaxSteers},
+		Snapshots: a.kernelSnapshots(),
 		Files: func(ctx context.Context, files []session.PromptFile) error {
 			return session.CheckFiles(ctx, blobs, files)
 		}})
 	a.tasks = session.NewTasks(a.store, encoder, sessions, a.coordinator, a.agents, a.logger.Named("tasks"))
+	closeTitles := func() {}
 	a.closers = append(a.closers, func() error {
 		a.coordinator.Close(time.Duration(a.config.Runner.ShutdownGraceMS) * time.Millisecond)
+		closeTitles()
 		a.tasks.Close()
 		return nil
 	})
 	work = runner.New(runner.Services{Log: a.store, Encoder: encoder, Kinds: a.kinds, Registries: a.registries,
 		Permissions: a.permissions, Agents: a.agents, Models: a.models, Schemas: &schema.Cache{}, Blobs: blobs, Live: live, Outputs: a.outputs,
-		Tasks: a.tasks, Todos: todos, Logger: a.logger.Named("runner")}, a.runnerConfig())
+		Snapshots: a.kernelSnapshots(), Tasks: a.tasks, Todos: todos, Logger: a.logger.Named("runner")}, a.runnerConfig())
+	closeTitles = a.startTitles(work, sessions)
 	keeper = a.newKeeper(sessions)
 	if err := sessions.RemoveOrphans(ctx); err != nil {
 		return err
@@ -165,7 +174,7 @@ func (a *app) startRunner(ctx context.Context, encoder session.Encoder) error {
 	}
 	keeper.Start()
 	a.backend = &backend{log: a.store, sessions: sessions, permissions: a.permissions, todos: todos, coordinator: a.coordinator, live: live,
-		plugins: a.plugins, agents: a.agents, catalog: a.catalog, runner: work, keys: newKeys(a.store.KV(), time.Now), directory: a.directory,
+		plugins: a.plugins, agents: a.agents, catalog: a.catalog, runner: work, keys: newKeys(a.store.KV(), time.Now), snapshots: a.snapshots, directory: a.directory,
 		ids: encoder.IDs, expander: a.expander(lines), shells: a.shells}
 	tokens := server.NewTokenStore(a.store.KV(), time.Now)
 	var err error
@@ -173,7 +182,7 @@ func (a *app) startRunner(ctx context.Context, encoder session.Encoder) error {
 		Listen: a.listen, Socket: socketPath(a.config.Data), AllowedHosts: a.config.AllowedHosts, AllowedOrigins: a.config.AllowedOrigins,
 		Version: version, Logger: a.logger.Named("server"),
 	}, server.Backend{
-		Sessions: sessionService{a.backend}, Prompts: promptService{a.backend}, Commands: commandService{a.backend}, Shells: shellService{a.backend, a.config.Shell.Enabled}, Waiting: waitingService{a.backend}, Reports: reportService{a.backend}, Contexts: contextService{a.backend}, Blobs: blobService{a.store.Blobs()}, Control: controlService{a.backend}, Life: lifeService{a.backend},
+		Sessions: sessionService{a.backend}, Prompts: promptService{a.backend}, Commands: commandService{a.backend}, Shells: shellService{a.backend, a.config.Shell.Enabled}, Waiting: waitingService{a.backend}, Reports: reportService{a.backend}, Contexts: contextService{a.backend}, Reverts: revertService{a.backend}, Blobs: blobService{a.store.Blobs()}, Control: controlService{a.backend}, Life: lifeService{a.backend},
 		Permissions: permissionService{a.backend}, Questions: questionService{a.backend}, Plugins: pluginService{a.backend}, Agents: agentService{a.backend}, Models: modelService{a.backend},
 		Transfers: transferService{a.backend, a.store, a.importer},
 		Events:    eventService{a.backend}, Deltas: deltaService{a.backend}, Access: tokens, Tokens: tokens,

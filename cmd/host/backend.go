@@ -13,6 +13,7 @@ import (
 	"github.com/plinthhost/plinth/host/expand"
 	"github.com/plinthhost/plinth/host/plugin"
 	"github.com/plinthhost/plinth/host/server"
+	"github.com/plinthhost/plinth/host/snapshot"
 	"github.com/plinthhost/plinth/session"
 	"github.com/plinthhost/plinth/session/runner"
 	"github.com/plinthhost/plinth/session/view"
@@ -35,6 +36,7 @@ type backend struct {
 	ids         *session.IDs
 	expander    *expand.Expander
 	shells      *session.Shells
+	snapshots   *snapshot.Store // nil for none
 	// directory is where a session works whose creator does not say.
 	directory string
 }
@@ -206,6 +208,9 @@ func (b sessionService) List(ctx context.Context, request protocol.ListSessions)
 			return protocol.SessionList{}, wireError(err)
 		}
 		list.Sessions[i] = wireSession(sessions[i], with[i])
+		if changes := list.Sessions[i].Changes; changes != nil {
+			changes.Files = nil // a page has many sessions
+		}
 	}
 	if more {
 		list.Next = placeText(items[len(items)-1].Place())

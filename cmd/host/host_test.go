@@ -75,6 +75,7 @@ type rig struct {
 	data    string
 	project string
 	listen  string // of TCP; none when empty
+	titles  bool   // a model gives them, which many a test's own would not expect
 	log     logged // what the host logs
 }
 
@@ -128,6 +129,7 @@ func (r *rig) start() {
 	if err != nil {
 		r.t.Fatal(err)
 	}
+	loaded.Titles.Enabled = r.titles
 	r.app = &app{config: loaded, directory: r.project, listen: r.listen,
 		logger: hclog.New(&hclog.LoggerOptions{Output: &r.log, Level: hclog.Info}), fatal: func(err error) { r.t.Error(err) }}
 	if err := r.app.start(r.t.Context()); err != nil {

@@ -32,6 +32,7 @@ func (c *cli) sessionsCommand() *cobra.Command {
 	command.AddCommand(c.sessionsMove(), c.sessionsSwitch(), c.sessionsShell(), c.sessionsUsage(), c.sessionsContext(), c.sessionsCompact())
 	command.AddCommand(c.lifeCommands()...)
 	command.AddCommand(c.sessionsExport(), c.sessionsImport(), c.sessionsShare())
+	command.AddCommand(c.sessionsRevert(), c.sessionsChanges())
 	return command
 }
 

@@ -46,7 +46,8 @@ func wireSession(s session.Session, with shown) protocol.Session {
 		Slug: s.Slug, Archived: instantOrNil(s.Archived), Fork: wireFork(s.Fork), Retention: wireRetention(s.Retention),
 		ID: s.ID, Title: s.Title, Agent: s.Agent, Model: wireModel(s.Model), Status: with.status,
 		Location: protocol.Location{Directory: s.Location.Directory, Root: s.Location.Root, Git: s.Location.Git},
-		Created:  instant(s.Created), Updated: instant(max(s.Created, with.item.Updated)),
+		Revert:   wireRevert(s.Revert), Changes: wireChanges(s.Changes),
+		Created: instant(s.Created), Updated: instant(max(s.Created, with.item.Updated)),
 	}
 	if wire.Title == "" {
 		wire.Title = with.item.Preview

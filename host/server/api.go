@@ -27,6 +27,7 @@ func (s *Server) routes() http.Handler {
 	s.waitingRoutes(api)
 	s.changeRoutes(api)
 	s.lifeRoutes(api)
+	s.revertRoutes(api)
 	s.permissionRoutes(api)
 	s.questionRoutes(api)
 	s.pluginRoutes(api)

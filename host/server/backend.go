@@ -22,6 +22,7 @@ type Backend struct {
 	Life        Life
 	Reports     Reports
 	Contexts    Contexts
+	Reverts     Reverts
 	Permissions Permissions
 	Questions   Questions
 	Plugins     Plugins

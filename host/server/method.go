@@ -155,6 +155,7 @@ func (s *Server) methodTable() map[string]method {
 		}),
 	}
 	maps.Copy(methods, s.lifeMethods())
+	maps.Copy(methods, s.revertMethods())
 	return methods
 }
 

@@ -120,6 +120,9 @@ func (d *drain) conclude(ctx context.Context, a *activity, t *turn, result *turn
 	if err := d.append(ctx, append(result.closing, following...)...); err != nil {
 		return false, err
 	}
+	if !again && result.outcome == session.Completed && d.Completed != nil {
+		d.Completed(d.session)
+	}
 	return again, result.stop()
 }
 
@@ -127,6 +130,7 @@ func (d *drain) conclude(ctx context.Context, a *activity, t *turn, result *turn
 // the turn's end.
 func (d *drain) next(ctx context.Context, a *activity, t *turn, result *turnResult) (again bool, following []session.Payload, err error) {
 	ended := func() (bool, []session.Payload, error) {
+		following = append(following, d.changed(ctx, a, result.closing)...)
 		return false, append(following, session.ActivityEnded{Activity: a.id, Outcome: result.outcome, Error: result.failure}), nil
 	}
 	if result.failure != nil {
@@ -177,7 +181,8 @@ func (d *drain) abandon(ctx context.Context, a *activity, err error) error {
 		return d.suspend(ctx, a, session.SuspendedByShutdown)
 	}
 	failure, outcome := failureOf(ctx, err)
-	if appendErr := d.append(ctx, session.ActivityEnded{Activity: a.id, Outcome: outcome, Error: failure}); appendErr != nil {
+	ended := append(d.changed(ctx, a, nil), session.ActivityEnded{Activity: a.id, Outcome: outcome, Error: failure})
+	if appendErr := d.append(ctx, ended...); appendErr != nil {
 		return errors.Join(err, appendErr)
 	}
 	return err

@@ -159,7 +159,7 @@ func (a *answer) pause() {
 func (a *answer) begin() {
 	if !a.started {
 		a.started = true
-		a.facts = append(a.facts, session.StepStarted{Message: a.message, Agent: a.turn.agent.Name, Model: a.turn.current.Model, Snapshot: a.turn.before})
+		a.facts = append(a.facts, session.StepStarted{Message: a.message, Agent: a.turn.agent.Name, Model: a.turn.current.Model, Snapshot: a.turn.filesBefore()})
 	}
 }
 

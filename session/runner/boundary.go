@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/plinthhost/plinth/registry"
 	"github.com/plinthhost/plinth/session"
@@ -27,6 +28,8 @@ type window struct {
 	history []session.Message
 	// directories are those in which tools read files, ascending.
 	directories []string
+	// revert is staged; the rest is as it will be once it is committed.
+	revert *session.Revert
 }
 
 // boundary reaches the safe point before a provider request: it samples the
@@ -58,8 +61,16 @@ func (d *drain) window(ctx context.Context) (w window, err error) {
 		if w.lineage, err = session.LoadLineage(ctx, tx, d.session); err != nil {
 			return err
 		}
-		w.session = w.lineage[0]
+		w.session, w.revert = w.lineage[0], w.lineage[0].Revert
 		if w.pending, err = session.LoadPending(ctx, tx, d.session); err != nil {
+			return err
+		}
+		if w.directories, err = session.LoadDirectories(ctx, tx, d.session); err != nil {
+			return err
+		}
+		if w.revert != nil {
+			w.session, w.history, err = session.LoadReverted(ctx, tx, w.session)
+			w.lineage[0] = w.session
 			return err
 		}
 		baseline := int64(-1)
@@ -68,9 +79,6 @@ func (d *drain) window(ctx context.Context) (w window, err error) {
 		case err == nil:
 			w.epoch, baseline = &running, running.Seq
 		case !errors.Is(err, session.ErrNotFound):
-			return err
-		}
-		if w.directories, err = session.LoadDirectories(ctx, tx, d.session); err != nil {
 			return err
 		}
 		w.history, err = session.LoadHistory(ctx, tx, w.session, baseline)
@@ -94,11 +102,16 @@ func (t *turn) prepare(ctx context.Context, w window) error {
 			return err
 		}
 		failure, outcome := failureOf(ctx, err)
+		payloads = append(payloads, t.changed(ctx, a, nil)...)
 		ended := session.ActivityEnded{Activity: a.id, Outcome: outcome, Error: failure}
 		if err := t.append(ctx, append(payloads, ended)...); err != nil {
 			return err
 		}
 		return &recordedError{err: failure}
+	}
+	committed, err := t.commitRevert(ctx, w)
+	if err != nil {
+		return fail(err)
 	}
 	// The prompts decide on agent and model, so they come before what depends on those.
 	promoted := eligible(w.pending, a.promote)
@@ -111,11 +124,13 @@ func (t *turn) prepare(ctx context.Context, w window) error {
 		return fail(err)
 	}
 	facts, err := t.draft(ctx, &w, promoted, step)
-	payloads = append(payloads, facts...)
+	if err == nil || len(facts) > 0 { // else the revert stays staged, as the prompts stay pending
+		payloads = slices.Concat(committed, payloads, facts)
+	}
 	if err != nil {
 		return fail(err)
 	}
-	if err := t.room(ctx, w); errors.Is(err, errRewritten) {
+	if err := t.room(ctx, w, committed); errors.Is(err, errRewritten) {
 		return err
 	} else if err != nil {
 		return fail(err)
@@ -130,7 +145,6 @@ func (t *turn) prepare(ctx context.Context, w window) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
-	t.capture(ctx)
 	if !a.started {
 		t.work.Opened(w.opener())
 		if err := context.Cause(ctx); err != nil {
@@ -142,6 +156,7 @@ func (t *turn) prepare(ctx context.Context, w window) error {
 	}
 	a.started, a.steps = true, step
 	t.told(facts)
+	t.capture(ctx)
 	return nil
 }
 

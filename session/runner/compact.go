@@ -26,22 +26,32 @@ type relief struct {
 
 // room makes sure that the request leaves room for an answer: errRewritten when the
 // history was changed for it, a *session.Failure when the request cannot be made. It
-// also serves who asks for a compaction.
-func (t *turn) room(ctx context.Context, w window) error {
+// also serves who asks for a compaction. A staged revert is committed first: what it
+// takes away is not condensed.
+func (t *turn) room(ctx context.Context, w window, committed []session.Payload) error {
+	if len(committed) > 0 && (w.session.Compact >= 0 || t.tight(w)) {
+		if err := t.append(ctx, committed...); err != nil {
+			return err
+		}
+		return errRewritten
+	}
 	if w.session.Compact >= 0 {
 		if _, err := t.compact(ctx, w, session.CompactionManual); err != nil {
 			return err
 		}
 		return errRewritten
 	}
-	budget := t.divide(t.model.Context)
-	if !t.config.Compaction.Auto || budget.Window == 0 {
+	if !t.tight(w) {
 		return nil
 	}
-	if estimate := t.estimate(w); estimate > budget.Limit {
-		return t.relieve(ctx, w, budget, estimate)
-	}
-	return nil
+	return t.relieve(ctx, w, t.divide(t.model.Context), t.estimate(w))
+}
+
+// tight reports a request that leaves too little room for an answer, where the host
+// is to do something about it.
+func (t *turn) tight(w window) bool {
+	budget := t.divide(t.model.Context)
+	return t.config.Compaction.Auto && budget.Window > 0 && t.estimate(w) > budget.Limit
 }
 
 // relieve makes room: old results go where that is enough, else the history is
@@ -165,6 +175,9 @@ func (d *drain) condense(ctx context.Context) error {
 	defer func(pin *registry.Pin) { pin.Release() }(t.pin)
 	if err != nil {
 		return t.decline(ctx, session.CompactionManual, err)
+	}
+	if w.revert != nil {
+		return t.decline(ctx, session.CompactionManual, &unavailableError{"A revert is staged; commit or clear it, then compact"})
 	}
 	if w.epoch == nil {
 		w.epoch = &session.Epoch{Seq: -1}

@@ -224,6 +224,7 @@ func (d *drain) rerun(ctx context.Context, a *activity, r remains) (again bool, 
 	turnCtx, cancel := t.begin(ctx)
 	defer cancel(nil)
 	t.answer.message, t.answer.started, t.answer.finished = r.open.ID, true, true
+	t.before = r.open.Before
 	t.answer.finish, t.answer.called = session.FinishToolCalls, true
 	for i, part := range r.unsettled {
 		if unusable != nil {

@@ -71,7 +71,9 @@ type Services struct {
 	Snapshots   session.Snapshots
 	Tasks       *session.Tasks
 	Todos       *session.TodoLists
-	Logger      hclog.Logger
+	// Completed is told of each session whose activity has completed; nil for nobody.
+	Completed func(session string)
+	Logger    hclog.Logger
 }
 
 // Runner drains sessions. It keeps no state of its own between drains but counts.

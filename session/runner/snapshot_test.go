@@ -50,14 +50,15 @@ func TestSnapshotsAroundAStep(t *testing.T) {
 	if diff := cmp.Diff([]string{"/work@0 → /work@1 [{main.go 3 1}]", "/work@1 → /work@1 []"}, got); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{"/work@0 /work@1"}, place.diffs); diff != "" {
+	want := []string{"/work@0 /work@1", "/work@0 /work@1"} // of the step, and of the activity
+	if diff := cmp.Diff(want, place.diffs); diff != "" {
 		t.Error(diff)
 	}
 	var parts []string
 	for _, part := range assistants(w, id)[0].Timeline() {
 		parts = append(parts, part.Type+" "+part.Snapshot)
 	}
-	want := []string{"step_start /work@0", "tool ", "snapshot /work@1", "patch /work@1", "step_finish /work@1"}
+	want = []string{"step_start /work@0", "tool ", "snapshot /work@1", "patch /work@1", "step_finish /work@1"}
 	if diff := cmp.Diff(want, parts); diff != "" {
 		t.Error(diff)
 	}

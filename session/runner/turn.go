@@ -31,7 +31,8 @@ type turn struct {
 	definitions []session.ToolDefinition
 	format      *schema.Schema // of a structured answer, nil for none
 	last        bool           // the agent's last step: no tools run
-	before      string         // snapshot of the files, empty for none
+	before      string         // snapshot of the files, empty for none; see filesBefore
+	captured    chan struct{}  // closed when before is known; nil when nobody looks
 	request     session.ModelRequest
 	beginning   session.TurnStarted
 	observed    []epoch.Observed
@@ -186,7 +187,9 @@ func (t *turn) result(ctx context.Context, err error) *turnResult {
 	}
 	silent := !a.started
 	a.begin()
-	closing := append(a.close(), session.StepFailed{Message: a.message, Error: *failure, Usage: a.usage, Cost: cost})
+	failed := session.StepFailed{Message: a.message, Error: *failure, Usage: a.usage, Cost: cost}
+	failed.Snapshot, failed.Files = t.changes(ctx)
+	closing := append(a.close(), failed)
 	result := &turnResult{closing: closing, failure: failure, outcome: outcome}
 	switch {
 	case failure.Code == session.FailureShutdown:
@@ -235,6 +238,9 @@ func (t *turn) heldNow() bool {
 // release takes the turn's parts off the live state, because what they hold is
 // recorded, and lets the pinned revisions go.
 func (t *turn) release() {
+	if t.captured != nil {
+		<-t.captured
+	}
 	if t.answer != nil {
 		t.answer.endLive()
 	}

@@ -85,6 +85,7 @@ func New(t testing.TB, options Options) *World {
 		options.Config.Retries = 0
 	}
 	w.Coordinator = session.NewCoordinator(func(ctx context.Context, work *session.Work) error { return w.Runner.Drain(ctx, work) }, hclog.NewNullLogger())
+	options.Sessions.Snapshots = options.Snapshots
 	options.Sessions.Defaults = session.Defaults{Agent: "build", Model: model}
 	w.Sessions = session.NewSessions(w.Log, w.Encoder, places{}, w.Coordinator, options.Sessions)
 	w.Tasks = session.NewTasks(w.Log, w.Encoder, w.Sessions, w.Coordinator, w.Agents, hclog.NewNullLogger())

@@ -85,6 +85,7 @@ func everyEvent() []session.Payload { //nolint:funlen // a list
 		session.DirectoriesRead{Directories: []string{"/a"}},
 		session.RevertStaged{},
 		session.RevertCleared{},
+		session.RevertStaged{Revert: session.Revert{Boundary: 1000}},
 		session.RevertCommitted{Boundary: 1000},
 		session.HistoryPruned{Session: session.Session{Title: "t"}},
 		session.MessageImported{Message: session.Message{ID: "msg_3", Type: session.MessageAssistant, MessageBody: session.MessageBody{},

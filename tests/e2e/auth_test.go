@@ -179,7 +179,7 @@ func TestSecretThatChanges(t *testing.T) {
 		model.ServeHTTP(writer, r)
 	})
 	w.write("key", before)
-	w.write("config/plinth/config.toml", fmt.Sprintf("model = \"local/test\"\n[providers.local]\nplugin = \"core/openai\"\nbase_url = %q\nsecret = \"file:%s/key\"\n",
+	w.write("config/plinth/config.toml", fmt.Sprintf("model = \"local/test\"\n[providers.local]\nplugin = \"core/openai\"\nbase_url = %q\nsecret = \"file:%s/key\"\n[titles]\nenabled = false\n",
 		changing.URL+"/v1", w.folder))
 	out, notes, code := w.plinth("run", "Hi")
 	if code != 0 || !strings.Contains(out, "unlocked") {
@@ -235,6 +235,8 @@ region = "eu-central-1"
 [providers.keyless]
 plugin = "core/openai"
 base_url = "https://models.invalid/v1"
+[titles]
+enabled = false
 `, w.folder, server.URL))
 	host := w.serve()
 	file := w.folder + "/config/plinth/config.toml"

@@ -120,7 +120,7 @@ func (w *world) recovering(server *chat.Server, policy session.RecoveryPolicy) {
 }
 
 func configuration(server *chat.Server) string {
-	return fmt.Sprintf("model = \"local/test\"\n[providers.local]\nplugin = \"core/openai\"\nbase_url = %q\n", server.URL)
+	return fmt.Sprintf("model = \"local/test\"\n[titles]\nenabled = false\n[providers.local]\nplugin = \"core/openai\"\nbase_url = %q\n", server.URL)
 }
 
 // private takes away what others could do with the folders that were copied.

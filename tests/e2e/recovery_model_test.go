@@ -226,6 +226,8 @@ reason = "test"
 	w.write("plugins/ask.wasm", string(packed))
 	w.write("project/guarded.txt", "three\n")
 	w.write("config/plinth/config.toml", fmt.Sprintf(`model = "local/test"
+[titles]
+enabled = false
 [providers.local]
 plugin = "core/openai"
 base_url = %q

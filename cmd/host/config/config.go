@@ -49,6 +49,8 @@ type Config struct {
 	Compaction compaction.Settings
 	// ToolOutput bounds what a model reads of a tool's text.
 	ToolOutput ToolOutput
+	Snapshots  Snapshots
+	Titles     Titles
 	Engine     Engine
 	Process    Process
 	Plugins    Plugins
@@ -136,6 +138,8 @@ func defaults(folders Folders) Config {
 		ToolOutput: defaultToolOutput(),
 		Shell:      Shell{Enabled: true, TimeoutMS: 600_000},
 		Retention:  defaultRetention(),
+		Snapshots:  defaultSnapshots(),
+		Titles:     Titles{Enabled: true},
 		LogLevel:   "info",
 
 		ProjectConfig: true,

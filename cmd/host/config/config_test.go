@@ -43,6 +43,7 @@ func TestDefaults(t *testing.T) {
 		Model: session.ModelRef{Provider: "offline", Model: "rules"}, Agent: "build", Agents: session.DefaultAgents(), Listen: "127.0.0.1:4747",
 		Data: filepath.Join(dir, ".local/share/plinth"), Runner: runner(25, 16), Engine: config.Engine{MemoryMiB: 1024}, Compaction: compaction.DefaultSettings(), ToolOutput: config.ToolOutput{MaxLines: 2000, MaxBytes: 51200, KeepDays: 7},
 		Shell:     config.Shell{Enabled: true, TimeoutMS: 600_000},
+		Snapshots: config.Snapshots{Enabled: true, MaxFileBytes: 8 << 20, MaxFiles: 50_000, TimeoutMS: 10_000, KeepDays: 7}, Titles: config.Titles{Enabled: true},
 		Retention: config.Retention{Keep: "all"},
 		LogLevel:  "info", ProjectConfig: true, File: filepath.Join(dir, ".config/plinth/config.toml"),
 	}
@@ -118,6 +119,7 @@ func TestFile(t *testing.T) {
 			Secret: "env:PLINTH_LOCAL_KEY", Models: []string{"llama/3", "other"}}},
 		Rules:  []config.Rule{{Action: "*", Resource: "*", Effect: "ask"}, {Action: "read", Resource: "docs/*", Effect: "allow"}},
 		Runner: runner(3, 2), Engine: config.Engine{MemoryMiB: 1024}, Compaction: compaction.DefaultSettings(), ToolOutput: config.ToolOutput{MaxLines: 2000, MaxBytes: 51200, KeepDays: 7},
+		Snapshots: config.Snapshots{Enabled: true, MaxFileBytes: 8 << 20, MaxFiles: 50_000, TimeoutMS: 10_000, KeepDays: 7}, Titles: config.Titles{Enabled: true},
 		Retention: config.Retention{Keep: "all"},
 		Process:   config.Process{Shell: "zsh", Inherit: []string{"DISPLAY", "CARGO_*"}},
 		Plugins: config.Plugins{Folders: []string{"/opt/plugins", filepath.Join(dir, "plugins")}, Settings: map[string]config.Plugin{

@@ -38,6 +38,8 @@ type document struct {
 
 	Compaction compactionTable `toml:"compaction"`
 	Retention  retentionTable  `toml:"retention"`
+	Snapshots  snapshotsTable  `toml:"snapshots"`
+	Titles     titlesTable     `toml:"titles"`
 	Process    struct {
 		Shell   *string  `toml:"shell"`
 		Inherit []string `toml:"inherit"`
@@ -88,6 +90,8 @@ func (l *loader) decode(path string, data []byte) {
 	l.config.Instructions = Instructions(doc.Instructions)
 	l.compaction(doc.Compaction)
 	l.retention(doc.Retention)
+	l.snapshots(doc.Snapshots)
+	l.titles(doc.Titles)
 	l.config.Rules = doc.Permissions.Rules
 	l.agents(doc.Agents)
 	l.budgets(doc.Budgets)

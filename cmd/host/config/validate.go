@@ -57,6 +57,8 @@ func (l *loader) validate() {
 	l.checkCompaction()
 	l.checkExpansion()
 	l.checkRetention()
+	l.checkSnapshots()
+	l.checkTitles()
 	l.within(join("engine", "memory_mib"), c.Engine.MemoryMiB, 16, 1<<20)
 	l.within(join("engine", "tools"), c.Engine.Tools, 0, 1024)
 	l.within(join("engine", "quick"), c.Engine.Quick, 0, 1024)

@@ -70,7 +70,7 @@ func serve(ctx context.Context, folder, url string) (*host, error) {
 	if err := os.MkdirAll(config, 0o700); err != nil {
 		return nil, err
 	}
-	text := fmt.Sprintf("model = \"local/test\"\n[providers.local]\nplugin = \"core/openai\"\nbase_url = %q\n", url)
+	text := fmt.Sprintf("model = \"local/test\"\n[titles]\nenabled = false\n[providers.local]\nplugin = \"core/openai\"\nbase_url = %q\n", url)
 	if err := os.WriteFile(filepath.Join(config, "config.toml"), []byte(text), 0o600); err != nil {
 		return nil, err
 	}

@@ -27,7 +27,7 @@ func (m *machine) configure() error {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return err
 	}
-	text := fmt.Sprintf("model = \"local/test\"\n[providers.local]\nplugin = \"core/openai\"\nbase_url = %q\n", m.server.URL)
+	text := fmt.Sprintf("model = \"local/test\"\n[titles]\nenabled = false\n[providers.local]\nplugin = \"core/openai\"\nbase_url = %q\n", m.server.URL)
 	return os.WriteFile(filepath.Join(folder, "config.toml"), []byte(text), 0o600)
 }
 
