@@ -119,6 +119,8 @@ type HistoryPruned struct {
 type MessageImported struct {
 	// Message has no Seq: its place is that of this event.
 	Message Message `json:"message"`
+	// Open: what it asks for is not done yet, as it is otherwise.
+	Open bool `json:"open,omitempty"`
 }
 
 // EventType names the kind.

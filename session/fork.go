@@ -43,7 +43,7 @@ func (s *Sessions) Fork(ctx context.Context, origin Origin, request ForkRequest)
 	if err != nil {
 		return Session{}, false, err
 	}
-	events, err := s.imports(origin, payloads, history, func(id string) string { return forkedID(request.ID, id) })
+	events, err := s.imports(origin, payloads, history, endOfLog, func(id string) string { return forkedID(request.ID, id) })
 	if err != nil {
 		return Session{}, false, err
 	}
@@ -132,8 +132,9 @@ func (s *Sessions) opening(ctx context.Context, request ForkRequest) (payloads [
 	return payloads, history, nil
 }
 
-// imports makes the events of the payloads, then one of each message.
-func (s *Sessions) imports(origin Origin, payloads []Payload, history *passage, name func(id string) string) ([]store.Event, error) {
+// imports makes the events of the payloads, then one of each message. What the messages
+// after answered ask for is not done yet.
+func (s *Sessions) imports(origin Origin, payloads []Payload, history *passage, answered int64, name func(id string) string) ([]store.Event, error) {
 	events, err := s.encoder.Encode(origin, payloads...)
 	if err != nil {
 		return nil, err
@@ -141,7 +142,7 @@ func (s *Sessions) imports(origin Origin, payloads []Payload, history *passage, 
 	now := s.encoder.Clock.Now().UTC().Truncate(time.Millisecond)
 	for i := range history.messages {
 		message := &history.messages[i]
-		event, err := s.encoder.event(origin, now, MessageImported{}.EventType(), message.imported(name(message.id)))
+		event, err := s.encoder.event(origin, now, MessageImported{}.EventType(), message.imported(name(message.id), message.seq > answered))
 		if err != nil {
 			return nil, err
 		}

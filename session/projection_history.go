@@ -32,7 +32,7 @@ func (p projector) onHistory(payload Payload) (mine bool, err error) {
 	case HistoryPruned:
 		return true, p.historyPruned(e)
 	case MessageImported:
-		return true, p.messageImported(e.Message)
+		return true, p.messageImported(e)
 	}
 	return false, nil
 }
@@ -136,9 +136,9 @@ func (p projector) uncompacted(what string) error {
 	return err
 }
 
-// messageImported adds a whole message at this place. What it asks for was dealt with
-// where it was made.
-func (p projector) messageImported(m Message) error {
+// messageImported adds a whole message at this place.
+func (p projector) messageImported(e MessageImported) error {
+	m := e.Message
 	if m.Type == MessageCompaction {
 		m.Kept, m.Boundary = nil, p.seq-1 // what it folded was left behind
 	}
@@ -158,6 +158,9 @@ func (p projector) messageImported(m Message) error {
 			p.session, p.seq, i, call, string(encoded)); err != nil {
 			return err
 		}
+	}
+	if e.Open {
+		return nil
 	}
 	return p.exec(`UPDATE session SET answered_seq = $1 WHERE id = $2`, p.seq, p.session)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/plinthhost/plinth/store"
 )
@@ -136,7 +137,7 @@ func followed(ctx context.Context, tx store.Tx, id string) error {
 // the same place among the messages, so that the same of them count as its updates.
 func (s *Sessions) pruned(origin Origin, state prunable) ([]store.Event, error) {
 	payloads := []Payload{state.pruned}
-	events, err := s.imports(origin, payloads, state.active, func(id string) string { return id })
+	events, err := s.imports(origin, payloads, state.active, state.pruned.Session.Answered, func(id string) string { return id })
 	if err != nil || state.epoch == nil {
 		return events, err
 	}
@@ -151,5 +152,10 @@ func (s *Sessions) pruned(origin Origin, state prunable) ([]store.Event, error) 
 	if err != nil {
 		return nil, err
 	}
-	return append(events[:at:at], append(begun, events[at:]...)...), nil
+	events = slices.Concat(events[:at], begun, events[at:])
+	if state.pruned.Session.Rewritten <= state.epoch.Seq {
+		return events, nil
+	}
+	rewritten, err := s.encoder.Encode(origin, ResultsPruned{Calls: []CallRef{}}) // the epoch is still to be replaced
+	return append(events, rewritten...), err
 }

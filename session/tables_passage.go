@@ -225,7 +225,7 @@ func (p *passage) grow(size int) error {
 }
 
 // imported is the data of the event that takes the message over under an id.
-func (m *storedMessage) imported(id string) []byte {
+func (m *storedMessage) imported(id string, open bool) []byte {
 	size := len(m.body) + 128
 	for _, part := range m.parts {
 		size += len(part) + 1
@@ -245,6 +245,9 @@ func (m *storedMessage) imported(id string) []byte {
 		data = append(data, `,"parts":[`...)
 		data = append(data, bytes.Join(m.parts, []byte{','})...)
 		data = append(data, ']')
+	}
+	if open {
+		return append(data, `},"open":true}`...)
 	}
 	return append(data, "}}"...)
 }
