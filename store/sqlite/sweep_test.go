@@ -94,7 +94,7 @@ func TestSweepAfterADeletion(t *testing.T) {
 	s := mustOpen(t, countOptions(dir))
 	fillStore(t, s, "ses_a", 3)
 	fillStore(t, s, "ses_b", 6)
-	if err := s.Delete(t.Context(), "ses_b"); err != nil {
+	if err := errors.Join(s.Delete(t.Context(), "ses_b"), s.Purge(t.Context())); err != nil {
 		t.Fatal(err)
 	}
 	for _, path := range glob(t, dir) {
