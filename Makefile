@@ -24,7 +24,7 @@ SEQUENCES   ?= 10000
 
 .DEFAULT_GOAL := help
 .PHONY: help prerequisites build install demo test race arch crash fuzz lint lint-fix fmt golden plugins plugins-verify guests guests-verify \
-	bench-store bench-turn bench-session bench-engine bench-boundary model verify verify-long clean
+	bench-store bench-turn bench-session bench-context bench-engine bench-boundary model verify verify-long clean
 
 help: prerequisites ## this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -88,7 +88,10 @@ bench-turn: prerequisites ## figures of a turn
 	$(GO) run ./tests/bench/turn
 
 bench-session: prerequisites ## figures of many sessions and of long ones
-	$(GO) run ./tests/bench/session
+	$(GO) run ./tests/bench/session machine replay history idle streams burst host
+
+bench-context: prerequisites ## figures of contexts, compaction, forks and removals
+	$(GO) run ./tests/bench/session machine observe prefix compact fork delete
 
 bench-engine: prerequisites ## figures of the Wasm engine (needs TinyGo for some)
 	$(GO) run ./tests/bench/engine

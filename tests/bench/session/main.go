@@ -30,6 +30,9 @@ func groups() []group {
 		{"host", measureHostBurst},
 		{"observe", measureObserve},
 		{"prefix", measurePrefix},
+		{"compact", measureCompact},
+		{"fork", measureFork},
+		{"delete", measureDelete},
 	}
 }
 

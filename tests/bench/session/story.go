@@ -51,8 +51,11 @@ func (s *story) tell(payloads ...session.Payload) {
 	}
 }
 
-// promptEvents is how many events work tells.
-const promptEvents = 18
+// What work tells: how many events, and about how many bytes a model is sent of them.
+const (
+	promptEvents = 18
+	promptBytes  = 2500
+)
 
 // work tells a prompt that takes two turns: one that reasons and calls two tools, of
 // which one asks for permission, and one that answers.
