@@ -14,7 +14,7 @@ import (
 
 var volatile = []*regexp.Regexp{
 	regexp.MustCompile(`\b(ses|msg|evt|per|act)_[0-9a-f]{16}[0-9A-Za-z]{14}\b`),
-	regexp.MustCompile(`"(digest|revision)":"[0-9a-f]+"`),
+	regexp.MustCompile(`"(digest|revision)":"[0-9a-f]+"|"slug":"[a-z-]+"`),
 	regexp.MustCompile(`\d\d:\d\d:\d\d\.\d\d\d`),
 	regexp.MustCompile(`"created":\d+`),
 	regexp.MustCompile(`(Mon|Tue|Wed|Thu|Fri|Sat|Sun) [A-Z][a-z]{2} \d\d \d{4}`),
