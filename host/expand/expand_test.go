@@ -524,7 +524,7 @@ func TestWhatACommandLinePrints(t *testing.T) {
 	}
 }
 
-// TestGuidance is case 178, and what is told of references that are there.
+// TestGuidance: what is told of references that are there.
 func TestGuidance(t *testing.T) {
 	if _, ok := expand.NewGuidance([]expand.Reference{{Name: "a", Path: "/a"}}); ok {
 		t.Error("references without a description have a source")

@@ -41,9 +41,11 @@ func text(request session.ModelRequest) string {
 		for _, part := range message.Parts {
 			fmt.Fprintf(&b, "\n--- %s %s\n", message.Role, part.Type)
 			if part.Name != "" {
-				fmt.Fprintf(&b, "%s %s%s", part.Call, part.Name, part.Input)
+				b.WriteString(strings.TrimSuffix(fmt.Sprintf("%s %s %s", part.Call, part.Name, part.Input), " ") + "\n")
 			}
-			b.WriteString(part.Text + "\n")
+			if part.Text != "" {
+				b.WriteString(part.Text + "\n")
+			}
 		}
 	}
 	return b.String()
