@@ -260,7 +260,7 @@ func TestOpenAPI(t *testing.T) {
 			}
 		}
 	}
-	if operations != 36 {
+	if operations != 49 {
 		t.Errorf("%d operations are described: %v", operations, spec.Paths)
 	}
 	if spec.Components.Schemas["ErrorModel"] != nil || spec.Components.Schemas["Problem"] == nil {
