@@ -238,7 +238,8 @@ func (s *Sessions) checkSwitch(ctx context.Context, session string, model *Model
 
 // Move lets the session work in another directory from its next turn on, and answers
 // it. A turn that was made for the place before is refused. The place it has already
-// is not recorded again.
+// is not recorded again. A staged revert that replaced files belongs to them: another
+// root is a *ConflictError until it is committed or cleared.
 func (s *Sessions) Move(ctx context.Context, origin Origin, session, directory string) (Session, error) {
 	if _, err := s.Get(ctx, session); err != nil {
 		return Session{}, err
@@ -247,12 +248,22 @@ func (s *Sessions) Move(ctx context.Context, origin Origin, session, directory s
 	if err != nil {
 		return Session{}, err
 	}
-	return s.change(ctx, origin, session, func(current Session) []Payload {
+	var elsewhere error
+	moved, err := s.change(ctx, origin, session, func(current Session) []Payload {
 		if current.Location == location {
+			return nil
+		}
+		if staged := current.Revert; staged != nil && staged.Target != "" && current.Location.Root != location.Root {
+			elsewhere = &ConflictError{ID: session, Reason: "has a revert staged that replaced files of " + current.Location.Root,
+				Fix: "commit or clear it first"}
 			return nil
 		}
 		return []Payload{Moved{Location: location}}
 	})
+	if elsewhere != nil {
+		return Session{}, elsewhere
+	}
+	return moved, err
 }
 
 // change appends what follows from the session as it is and answers it as it is then.

@@ -3,6 +3,7 @@ package session_test
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -94,6 +95,9 @@ func TestChangeRefuses(t *testing.T) {
 		"created by a stranger": third(d.sessions.Create(ctx, by, session.CreateRequest{Directory: "/w", Agent: "none"})),
 		"created with a rule":   third(d.sessions.Create(ctx, by, session.CreateRequest{Directory: "/w", Rules: []session.Rule{{}}})),
 		"created with a budget": third(d.sessions.Create(ctx, by, session.CreateRequest{Directory: "/w", Budgets: []session.Budget{{}}})),
+		"created with no title": third(d.sessions.Create(ctx, by, session.CreateRequest{Directory: "/w", Title: " "})),
+		"created with lines":    third(d.sessions.Create(ctx, by, session.CreateRequest{Directory: "/w", Title: "a\nb"})),
+		"created with a novel":  third(d.sessions.Create(ctx, by, session.CreateRequest{Directory: "/w", Title: strings.Repeat("ü", session.MaxTitle+1)})),
 		"created elsewhere":     third(d.sessions.Create(ctx, by, session.CreateRequest{Directory: "remote"})),
 	} {
 		if !errors.Is(err, session.ErrInvalid) {

@@ -21,7 +21,8 @@ type RevertRequest struct {
 
 // Revert stages a return to before a message: it is carried out when the next activity
 // begins, or by CommitRevert, and ClearRevert takes it back. The session must be idle. A
-// revert that is staged already is cleared first, so the files go from where they were.
+// revert that is staged already is cleared first, so the files go from where they were;
+// where they cannot be put back, a revert without files leaves them as they are.
 //
 // What is about to be restored is recorded with a snapshot of the files as they are,
 // before the first of them changes, and once more when they all have. In between the
@@ -41,7 +42,7 @@ func (s *Sessions) Revert(ctx context.Context, origin Origin, request RevertRequ
 		if staged.Message == message.ID && !staged.Restoring && request.Files == (staged.Target != "") {
 			return current, nil // it is done
 		}
-		if err := s.unstage(ctx, origin, current); err != nil {
+		if err := s.unstage(ctx, origin, current, request.Files); err != nil {
 			return Session{}, fmt.Errorf("clear the revert that is staged: %w", err)
 		}
 	}
@@ -215,7 +216,7 @@ func (s *Sessions) ClearRevert(ctx context.Context, origin Origin, session strin
 	if err != nil {
 		return Session{}, err
 	}
-	if err := s.unstage(ctx, origin, current); err != nil {
+	if err := s.unstage(ctx, origin, current, true); err != nil {
 		return Session{}, fmt.Errorf("clear the revert: %w", err)
 	}
 	return s.Get(ctx, session)
@@ -235,30 +236,54 @@ func (s *Sessions) stagedIdle(ctx context.Context, session string) (current Sess
 	return current, err
 }
 
-// unstage puts the files back, with a snapshot of what it replaces, and clears.
-func (s *Sessions) unstage(ctx context.Context, origin Origin, current Session) error {
-	revert, cleared := *current.Revert, RevertCleared{}
-	if revert.Target != "" {
-		if s.options.Snapshots == nil {
-			return errNoSnapshots
-		}
-		var err error
-		if cleared.Snapshot, err = s.options.Snapshots.Capture(ctx, current.Location); err != nil {
+// unstage puts the files back, with a snapshot of what it replaces, and clears. Files
+// whose state is not kept here are a *ConflictError, before anything is recorded; unless
+// they must be put back they stay as they are then.
+func (s *Sessions) unstage(ctx context.Context, origin Origin, current Session, must bool) error {
+	cleared := RevertCleared{}
+	if current.Revert.Target != "" {
+		now, err := s.beforeUnstaging(ctx, current)
+		lost := errors.Is(err, ErrNoSnapshot) || errors.Is(err, errNoSnapshots)
+		switch {
+		case lost && must:
+			return &ConflictError{ID: current.ID, Reason: fmt.Sprintf("cannot get the files back that its revert replaced: %v", err),
+				Fix: "revert it without files to leave them as they are"}
+		case err != nil && !lost:
 			return err
-		}
-		ctx = context.WithoutCancel(ctx)
-		if !revert.Restoring {
-			revert.Restoring = true
-			if _, err := s.append(ctx, origin, current.ID, store.Any(), RevertStaged{Revert: revert}); err != nil {
+		case err == nil:
+			cleared.Snapshot = now
+			if err := s.putBack(context.WithoutCancel(ctx), origin, current); err != nil {
 				return err
 			}
 		}
-		if err := s.restore(ctx, current.Location, revert.Snapshot, revert.Files); err != nil {
+	}
+	ctx = context.WithoutCancel(ctx)
+	_, err := s.append(ctx, origin, current.ID, store.Any(), s.withChanges(ctx, current, cleared)...)
+	return err
+}
+
+// beforeUnstaging makes sure that the files' state before the revert is kept, and takes a
+// snapshot of what they are now.
+func (s *Sessions) beforeUnstaging(ctx context.Context, current Session) (now string, err error) {
+	if s.options.Snapshots == nil {
+		return "", errNoSnapshots
+	}
+	if _, err := s.options.Snapshots.Diff(ctx, current.Location, current.Revert.Snapshot, current.Revert.Target); err != nil {
+		return "", err
+	}
+	return s.options.Snapshots.Capture(ctx, current.Location)
+}
+
+// putBack restores what the revert replaced, and records before that it does.
+func (s *Sessions) putBack(ctx context.Context, origin Origin, current Session) error {
+	revert := *current.Revert
+	if !revert.Restoring {
+		revert.Restoring = true
+		if _, err := s.append(ctx, origin, current.ID, store.Any(), RevertStaged{Revert: revert}); err != nil {
 			return err
 		}
 	}
-	_, err := s.append(ctx, origin, current.ID, store.Any(), s.withChanges(ctx, current, cleared)...)
-	return err
+	return s.restore(ctx, current.Location, revert.Snapshot, revert.Files)
 }
 
 // CommitRevert carries a staged revert out now: its messages are gone. The session must

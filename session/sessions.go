@@ -72,9 +72,10 @@ func NewSessions(log store.Log, encoder Encoder, places Places, execution Execut
 type CreateRequest struct {
 	ID        string
 	Directory string
-	Title     string
-	Agent     string
-	Model     *ModelRef
+	// Title is one line of at most MaxTitle characters.
+	Title string
+	Agent string
+	Model *ModelRef
 	// Parent and Depth are of a session that a call of another one makes.
 	Parent  string
 	Depth   int
@@ -120,6 +121,11 @@ func (s *Sessions) Create(ctx context.Context, origin Origin, request CreateRequ
 func (s *Sessions) created(ctx context.Context, request CreateRequest) (payload Created, err error) {
 	payload = Created{Title: request.Title, Agent: request.Agent, Model: s.options.Defaults.Model, Parent: request.Parent,
 		Depth: request.Depth, Rules: request.Rules, Budgets: request.Budgets}
+	if request.Title != "" {
+		if payload.Title, err = cleanTitle(request.Title); err != nil {
+			return Created{}, err
+		}
+	}
 	if payload.Agent == "" {
 		payload.Agent = s.options.Defaults.Agent
 	} else if err := s.checkAgent("agent", payload.Agent); err != nil {
@@ -212,10 +218,14 @@ func (s *Sessions) view(ctx context.Context, id string, read func(tx store.Tx) e
 
 // missing tells a session that was removed from one that never was.
 func (s *Sessions) missing(ctx context.Context, id string, err error) error {
+	return missing(ctx, s.log, id, err)
+}
+
+func missing(ctx context.Context, log store.Log, id string, err error) error {
 	if !isMissing(err) || !IsSessionID(id) {
 		return err
 	}
-	if _, gone := s.log.Read(ctx, id, -1, 0); errors.Is(gone, store.ErrDeleted) {
+	if _, gone := log.Read(ctx, id, -1, 0); errors.Is(gone, store.ErrDeleted) {
 		return fmt.Errorf("session %s: %w", clip(id), store.ErrDeleted)
 	}
 	return err

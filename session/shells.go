@@ -147,7 +147,7 @@ func (s *Shells) find(ctx context.Context, request ShellRequest) (session Sessio
 	if err == nil && known != nil && (known.Type != MessageShell || known.Command != request.Command) {
 		err = &ConflictError{ID: request.ID, Reason: "another message"}
 	}
-	return session, known, err
+	return session, known, missing(ctx, s.log, request.Session, err)
 }
 
 func (s *Shells) room(session string) error {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/plinthhost/plinth/session"
 	"github.com/plinthhost/plinth/session/sessiontest"
+	"github.com/plinthhost/plinth/store"
 )
 
 // programs are what a test's commands do, by their line; "wait" runs until it is stopped.
@@ -115,6 +116,13 @@ func TestShellRefuses(t *testing.T) {
 		if _, err := d.shells.Run(t.Context(), session.System(), request); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
+	}
+	removed := d.create()
+	if err := d.log.Delete(t.Context(), removed); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.shells.Run(t.Context(), session.System(), session.ShellRequest{Session: removed, Command: "x"}); !errors.Is(err, store.ErrDeleted) {
+		t.Errorf("in a session that was removed: %v", err)
 	}
 	for range 4 {
 		d.run(session.ShellRequest{Session: id, Command: "wait"})

@@ -149,7 +149,8 @@ func TestForkAndRemove(t *testing.T) {
 	if err != nil || strings.TrimSpace(printed) != id {
 		t.Errorf("removed %q, %v", printed, err)
 	}
-	for _, args := range [][]string{{"sessions", "show", id}, {"sessions", "usage", id}, {"inbox", id}, {"sessions", "rename", id, "x"}, {"sessions", "fork", id}, {"sessions", "prune", id}} {
+	for _, args := range [][]string{{"sessions", "show", id}, {"sessions", "usage", id}, {"inbox", id}, {"sessions", "rename", id, "x"}, {"sessions", "fork", id}, {"sessions", "prune", id},
+		{"sessions", "share", id}, {"sessions", "export", id}, {"sessions", "shell", id, "--", "true"}} {
 		if _, err := r.command(args...); err == nil || !strings.Contains(err.Error(), "deleted") {
 			t.Errorf("%v: %v", args, err)
 		}

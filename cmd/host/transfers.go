@@ -104,6 +104,9 @@ func (b transferService) Import(ctx context.Context, caller server.Caller, from 
 }
 
 func (b transferService) Share(ctx context.Context, id string, request protocol.ShareSession) (server.Download, error) {
+	if _, err := b.sessions.Get(ctx, id); err != nil { // which knows those that were removed
+		return nil, wireError(err)
+	}
 	transcript, err := share.Sharer{Log: b.store, Blobs: b.store.Blobs()}.Open(ctx, id,
 		share.Options{Format: share.Format(request.Format), Reasoning: request.Reasoning})
 	if err != nil {

@@ -27,7 +27,7 @@ type moveSessionInput struct {
 func (s *Server) changeRoutes(api huma.API) {
 	route(s, api, protocol.ScopeWrite, huma.Operation{
 		OperationID: "change-session", Method: http.MethodPatch, Path: "/v1/sessions/{id}",
-		Summary: "Switch agent or model, replace rules (which needs approve) or budgets, from the next turn on",
+		Summary: "Switch agent or model, replace rules (which needs approve) or budgets, from the next turn on; name, archive, say what is kept",
 	}, func(ctx context.Context, in *changeSessionInput) (*answer[protocol.Session], error) {
 		session, err := s.changeSession(ctx, callerOf(ctx, in.Key, in.Trace), in.ID, in.Body)
 		return &answer[protocol.Session]{session}, err

@@ -408,6 +408,25 @@ func TestEventsThatCannotFollowAreRefused(t *testing.T) {
 	to.untouched()
 }
 
+func TestAFileThatWasPrunedPastWhatIsHereIsAConflict(t *testing.T) {
+	from, to := newSide(t), newSide(t)
+	id := from.create("")
+	to.mustTake(from.export(id, false))
+	from.record(id, session.Renamed{Title: "Between"}, session.HistoryPruned{Session: session.Session{
+		Title: "Between", Location: session.Location{Directory: "/work", Root: "/work"}, Agent: "build", Model: model, Created: at.UnixMilli()}})
+	if err := from.log.Prune(t.Context(), id, from.head(id)); err != nil {
+		t.Fatal(err)
+	}
+	had := to.head(id)
+	_, err := to.take(from.export(id, false))
+	if conflict, ok := errors.AsType[*session.ConflictError](err); !ok || !strings.Contains(conflict.Error(), "is here up to event 0, and the file begins with event 2") {
+		t.Errorf("error %v", err)
+	}
+	if to.head(id) != had {
+		t.Errorf("the session ends with %d, it was %d", to.head(id), had)
+	}
+}
+
 func TestLimitsOfAFile(t *testing.T) {
 	from := newSide(t)
 	id := from.create("")

@@ -75,6 +75,10 @@ func (p *plan) begin(ctx context.Context, log store.Log, headers []Header) error
 		if err != nil {
 			return fmt.Errorf("look for %s: %w", header.Session, err)
 		}
+		if here := page.Head.Seq; here >= 0 && header.First > here+1 {
+			return &session.ConflictError{ID: header.Session, Reason: fmt.Sprintf("is here up to event %d, and the file begins with event %d: what came between was pruned", here, header.First),
+				Fix: "import it on another host"}
+		}
 		p.next[header.Session], p.here[header.Session] = header.First, page.Head.Seq
 	}
 	return nil

@@ -271,6 +271,55 @@ func TestRevertCanBeMovedAndCleared(t *testing.T) {
 	}
 }
 
+// A restored or imported store has no snapshots: what was staged cannot be cleared there,
+// but commits, and gives way to a revert without files.
+func TestAStagedRevertWhoseFilesAreNotKept(t *testing.T) {
+	d := newDisk(maps.Clone(untouched))
+	w, id := worked(t, d)
+	staged := revert(t, w, id, "second", true)
+	clear(d.taken)
+	_, err := w.Sessions.ClearRevert(t.Context(), session.System(), id)
+	if conflict, ok := errors.AsType[*session.ConflictError](err); !ok || !strings.Contains(conflict.Error(), "without files") {
+		t.Errorf("clear: %v", err)
+	}
+	s, err := w.Sessions.Get(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(staged.Revert, s.Revert); diff != "" {
+		t.Errorf("a refused clearing changed it: %s", diff)
+	}
+	if s = revert(t, w, id, "second", false); s.Revert == nil || s.Revert.Target != "" {
+		t.Errorf("without files: %+v", s.Revert)
+	}
+	if s, err = w.Sessions.ClearRevert(t.Context(), session.System(), id); err != nil || s.Revert != nil {
+		t.Errorf("%+v, %v", s.Revert, err)
+	}
+	wantFiles(t, d, afterFirst)
+	revert(t, w, id, "first", false)
+	if _, err := w.Sessions.CommitRevert(t.Context(), session.System(), id); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAStagedRevertOfFilesKeepsTheSessionInItsPlace(t *testing.T) {
+	d := newDisk(maps.Clone(untouched))
+	w, id := worked(t, d)
+	revert(t, w, id, "second", true)
+	elsewhere := t.TempDir()
+	_, err := w.Sessions.Move(t.Context(), session.System(), id, elsewhere)
+	if conflict, ok := errors.AsType[*session.ConflictError](err); !ok || !strings.Contains(conflict.Error(), "has a revert staged") {
+		t.Errorf("move: %v", err)
+	}
+	if _, err := w.Sessions.ClearRevert(t.Context(), session.System(), id); err != nil {
+		t.Fatal(err)
+	}
+	wantFiles(t, d, afterSecond)
+	if s, err := w.Sessions.Move(t.Context(), session.System(), id, elsewhere); err != nil || s.Location.Root != elsewhere {
+		t.Errorf("%+v, %v", s.Location, err)
+	}
+}
+
 func TestRevertCommittedByItself(t *testing.T) {
 	d := newDisk(maps.Clone(untouched))
 	w, id := worked(t, d)

@@ -98,13 +98,16 @@ func makeEmpty(folder string) error {
 	entries, err := os.ReadDir(folder)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return os.MkdirAll(folder, 0o700)
-	case err != nil:
-		return err
-	case len(entries) > 0:
+		err = os.MkdirAll(folder, 0o700)
+	case err == nil && len(entries) > 0:
 		return &BackupError{Path: folder, Reason: "has files already; choose an empty folder, or one that is not there"}
+	case err == nil:
+		err = os.Chmod(folder, 0o700)
 	}
-	return os.Chmod(folder, 0o700)
+	if err != nil && resource(err) == nil {
+		return &BackupError{Path: folder, Reason: fmt.Sprintf("cannot be made: %v; choose a folder that the host's user can write", err)}
+	}
+	return err
 }
 
 // copyDatabase writes what is committed into a new file, through a connection of its

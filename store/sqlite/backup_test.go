@@ -181,7 +181,9 @@ func TestBackupFoldersThatAreRefused(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(used, "a"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for folder, want := range map[string]string{used: "has files already", filepath.Join(dir, "backup"): "in the data folder itself", dir: "in the data folder itself"} {
+	file := filepath.Join(used, "a")
+	for folder, want := range map[string]string{used: "has files already", filepath.Join(dir, "backup"): "in the data folder itself", dir: "in the data folder itself",
+		file: "cannot be made", filepath.Join(file, "under"): "cannot be made"} {
 		var refused *sqlite.BackupError
 		if _, err := s.Backup(t.Context(), folder, noted); !errors.As(err, &refused) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", folder, err)
