@@ -116,6 +116,7 @@ verify-long: verify lint race guests-verify ## verify, lint, race and the long s
 	$(MAKE) model SEQUENCES=10000
 	$(MAKE) crash CRASH_COUNT=20
 	$(GO) test -count=1 -run TestRecoveryPolicies ./tests/e2e -sessions=100
+	$(GO) test -count=1 -timeout 30m -run TestKilled ./tests/e2e -history-kills=30
 	$(MAKE) fuzz FUZZTIME=2m
 
 clean: ## remove what was built

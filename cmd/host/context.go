@@ -82,6 +82,9 @@ func (c *cli) sessionContext(ctx context.Context, id string, asJSON bool) error 
 		return err
 	}
 	defer closeHost()
+	if id, err = sessionID(ctx, host, id); err != nil {
+		return err
+	}
 	report, err := host.Context(ctx, id)
 	if err != nil {
 		return err

@@ -37,6 +37,9 @@ func (c *cli) compact(ctx context.Context, id string, wait, asJSON bool) error {
 		return err
 	}
 	defer closeHost()
+	if id, err = sessionID(ctx, host, id); err != nil {
+		return err
+	}
 	receipt, err := host.Compact(ctx, id)
 	switch {
 	case err != nil:

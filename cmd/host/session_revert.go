@@ -28,7 +28,7 @@ prompt carries it out, or --commit, and until then --clear takes it back.`,
 			if err != nil {
 				return &exitError{exitUsage, err}
 			}
-			return c.sessionRevert(command.Context(), run, asJSON)
+			return c.sessionRevert(command.Context(), args[0], run, asJSON)
 		},
 	}
 	command.Flags().BoolVar(&noFiles, "no-files", false, "leave the files as they are")
@@ -38,7 +38,7 @@ prompt carries it out, or --commit, and until then --clear takes it back.`,
 	return command
 }
 
-type sessionCommand func(ctx context.Context, host *client.Client) (protocol.Session, error)
+type sessionCommand func(ctx context.Context, host *client.Client, id string) (protocol.Session, error)
 
 // revertCommand reads which of the three is meant.
 func revertCommand(args []string, noFiles, clearIt, commit bool) (sessionCommand, error) {
@@ -48,29 +48,32 @@ func revertCommand(args []string, noFiles, clearIt, commit bool) (sessionCommand
 	case (clearIt || commit) && (len(args) > 1 || noFiles):
 		return nil, errors.New("--clear and --commit are of the revert that is staged; give neither a message nor --no-files")
 	case clearIt:
-		return func(ctx context.Context, host *client.Client) (protocol.Session, error) {
-			return host.ClearRevert(ctx, args[0])
+		return func(ctx context.Context, host *client.Client, id string) (protocol.Session, error) {
+			return host.ClearRevert(ctx, id)
 		}, nil
 	case commit:
-		return func(ctx context.Context, host *client.Client) (protocol.Session, error) {
-			return host.CommitRevert(ctx, args[0])
+		return func(ctx context.Context, host *client.Client, id string) (protocol.Session, error) {
+			return host.CommitRevert(ctx, id)
 		}, nil
 	case len(args) < 2:
 		return nil, errors.New("no message; give the first that is to go, or --clear or --commit")
 	}
 	files := !noFiles
-	return func(ctx context.Context, host *client.Client) (protocol.Session, error) {
-		return host.RevertSession(ctx, args[0], protocol.RevertSession{Message: args[1], Files: &files})
+	return func(ctx context.Context, host *client.Client, id string) (protocol.Session, error) {
+		return host.RevertSession(ctx, id, protocol.RevertSession{Message: args[1], Files: &files})
 	}, nil
 }
 
-func (c *cli) sessionRevert(ctx context.Context, run sessionCommand, asJSON bool) error {
+func (c *cli) sessionRevert(ctx context.Context, id string, run sessionCommand, asJSON bool) error {
 	host, closeHost, err := c.connect(ctx, true)
 	if err != nil {
 		return err
 	}
 	defer closeHost()
-	changed, err := run(ctx, host)
+	if id, err = sessionID(ctx, host, id); err != nil {
+		return err
+	}
+	changed, err := run(ctx, host, id)
 	if err != nil {
 		return err
 	}
@@ -114,6 +117,9 @@ func (c *cli) sessionChanges(ctx context.Context, id string, list protocol.ListC
 		return err
 	}
 	defer closeHost()
+	if id, err = sessionID(ctx, host, id); err != nil {
+		return err
+	}
 	changes, err := host.Changes(ctx, id, list)
 	if err != nil {
 		return err

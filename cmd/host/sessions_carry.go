@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/plinthhost/plinth/client"
 	"github.com/plinthhost/plinth/client/protocol"
 )
 
@@ -28,12 +29,9 @@ the command began.`,
 		Example: `  plinth sessions export ses_… -o session.ndjson --children`,
 		Args:    usage(cobra.ExactArgs(1)),
 		RunE: func(command *cobra.Command, args []string) error {
-			host, closeHost, err := c.connect(command.Context(), true)
-			if err != nil {
-				return err
-			}
-			defer closeHost()
-			return c.writeTo(to, func(file io.Writer) error { return host.Export(command.Context(), args[0], children, file) })
+			return c.onSession(command.Context(), args[0], func(ctx context.Context, host *client.Client, id string) error {
+				return c.writeTo(to, func(file io.Writer) error { return host.Export(ctx, id, children, file) })
+			})
 		},
 	}
 	command.Flags().StringVarP(&to, "output", "o", "", "the file, which must not exist (default: standard output)")
@@ -109,12 +107,9 @@ everything that people, models and tools wrote: read it before you give it away.
 			if share.Format, err = shareFormat(format, to); err != nil {
 				return &exitError{exitUsage, err}
 			}
-			host, closeHost, err := c.connect(command.Context(), true)
-			if err != nil {
-				return err
-			}
-			defer closeHost()
-			return c.writeTo(to, func(file io.Writer) error { return host.Share(command.Context(), args[0], share, file) })
+			return c.onSession(command.Context(), args[0], func(ctx context.Context, host *client.Client, id string) error {
+				return c.writeTo(to, func(file io.Writer) error { return host.Share(ctx, id, share, file) })
+			})
 		},
 	}
 	command.Flags().StringVarP(&to, "output", "o", "", "the file, which must not exist (default: standard output)")

@@ -113,6 +113,9 @@ func (c *cli) runShell(ctx context.Context, id, line string, asJSON bool) error 
 		return err
 	}
 	defer closeHost()
+	if id, err = sessionID(ctx, host, id); err != nil {
+		return err
+	}
 	// An interrupt stops the session's work, and the command with it; what it printed
 	// until then is answered.
 	running, stop := context.WithCancelCause(context.WithoutCancel(ctx))

@@ -251,6 +251,10 @@ func TestARestoreThatWasBrokenOff(t *testing.T) {
 	}
 	p.restore(before)
 	p.want(map[string]string{"a": "1", "sub/b": "1"})
+	// Also where every file is as it must be.
+	p.write("sub/.plinth-restore-y", "half")
+	p.restore(before, "sub/b")
+	p.want(map[string]string{"a": "1", "sub/b": "1"})
 }
 
 // The host's own folder may lie in a project: no snapshot has it, and nothing restores it.

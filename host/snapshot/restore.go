@@ -36,6 +36,9 @@ func (r *repository) restore(ctx context.Context, location session.Location, sna
 	if err := r.known(snapshot); err != nil {
 		return nil, err
 	}
+	if err := r.tidy(paths); err != nil {
+		return nil, fmt.Errorf("restore files: %w", err)
+	}
 	now, err := r.capture(ctx)
 	if err != nil {
 		return nil, err
@@ -248,6 +251,11 @@ func (w *writer) folder(name string) error {
 	if err := w.root.MkdirAll(name, 0o755); err != nil {
 		return err
 	}
+	return w.sweep(name)
+}
+
+// sweep removes what a restore that was broken off left in a folder.
+func (w *writer) sweep(name string) error {
 	entries, err := fs.ReadDir(w.root.FS(), name)
 	if err != nil {
 		return err
@@ -260,6 +268,27 @@ func (w *writer) folder(name string) error {
 		}
 	}
 	w.swept[name] = true
+	return nil
+}
+
+// tidy removes what a restore of these paths that was broken off left beside them, also
+// where nothing is to be restored any more.
+func (r *repository) tidy(paths []string) error {
+	root, err := os.OpenRoot(r.root)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	w := &writer{root: root, swept: map[string]bool{}}
+	for _, name := range paths {
+		folder := path.Dir(name)
+		if w.swept[folder] || !proper(name) || r.excludes(name) || w.real(folder) != nil {
+			continue
+		}
+		if err := w.sweep(folder); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
 	return nil
 }
 

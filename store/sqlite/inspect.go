@@ -201,7 +201,7 @@ type Weight struct {
 func (s *Store) Weights(ctx context.Context, limit int) (all []Weight, err error) {
 	err = s.snapshot(ctx, func(tx store.Tx) error {
 		rows, err := tx.Query(ctx, `SELECT a.name, count(*), coalesce(sum(length(e.data)), 0), count(e.digest)
-			FROM log_event e JOIN log_aggregate a ON a.num = e.aggregate GROUP BY e.aggregate ORDER BY 2 DESC, e.aggregate LIMIT $1`, limit)
+			FROM log_event e JOIN log_aggregate a ON a.num = e.aggregate WHERE a.deleted = 0 GROUP BY e.aggregate ORDER BY 2 DESC, e.aggregate LIMIT $1`, limit)
 		if err != nil {
 			return err
 		}

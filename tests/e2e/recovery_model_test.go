@@ -187,14 +187,14 @@ func callKey(call string) string {
 	return "k" + key
 }
 
-// chaotic writes the plugin and the configuration of a host with this policy.
-func (w *world) chaotic(c *chaos, policy string) {
+// asking writes the plugin test/ask, whose tool has the host carry out what its input
+// says. It may POST to /effect/ of the origin.
+func (w *world) asking(origin string) {
 	w.t.Helper()
 	module, err := os.ReadFile("../conformance/guests/dist/core-tinygo-tools.wasm")
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	// The guest asks the host for whatever its input says.
 	packed, err := pack.WithManifest(module, fmt.Appendf(nil, `schema = 1
 id = "test/ask"
 version = "1.0.0"
@@ -219,11 +219,17 @@ reason = "test"
 [request.session]
 operations = ["question.ask", "task.run"]
 reason = "test"
-`, c.outside.URL))
+`, origin))
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	w.write("plugins/ask.wasm", string(packed))
+}
+
+// chaotic writes the plugin and the configuration of a host with this policy.
+func (w *world) chaotic(c *chaos, policy string) {
+	w.t.Helper()
+	w.asking(c.outside.URL)
 	w.write("project/guarded.txt", "three\n")
 	w.write("config/plinth/config.toml", fmt.Sprintf(`model = "local/test"
 [titles]
