@@ -21,7 +21,7 @@ import (
 )
 
 // historyKills is how often the host dies over each command; make verify-long raises it.
-var historyKills = flag.Int("history-kills", 2, "kills over each command that changes histories")
+var historyKills = flag.Int("history-kills", 1, "kills over each command that changes histories")
 
 // The host is killed while it condenses a history that somebody asked to be condensed.
 func TestKilledCompacting(t *testing.T) {
