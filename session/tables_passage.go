@@ -56,7 +56,7 @@ func loadActive(ctx context.Context, tx store.Tx, session string, baseline int64
 }
 
 func (p *passage) load(ctx context.Context, tx store.Tx, until, baseline int64) (*passage, error) {
-	boundary, compaction, kept := int64(-1), int64(-1), []string(nil)
+	boundary, kept := int64(-1), []string(nil)
 	err := p.read(ctx, tx, `session_id = $1 AND seq <= $2 AND type = 'compaction' ORDER BY seq DESC LIMIT 1`, p.session, until)
 	if err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func (p *passage) load(ctx context.Context, tx store.Tx, until, baseline int64) 
 		if err := json.Unmarshal(p.messages[0].body, &body); err != nil {
 			return nil, &MessageDecodeError{Message: p.messages[0].id, Err: err}
 		}
-		boundary, compaction, kept = body.Boundary, p.messages[0].seq, body.Kept
+		boundary, kept = body.Boundary, body.Kept
 	}
 	if err := p.kept(ctx, tx, kept); err != nil {
 		return nil, err
@@ -77,7 +77,8 @@ func (p *passage) load(ctx context.Context, tx store.Tx, until, baseline int64) 
 		}
 		p.order()
 	}
-	if err := p.read(ctx, tx, `session_id = $1 AND seq > $2 AND seq <= $3 AND seq <> $4 ORDER BY seq`, p.session, boundary, until, compaction); err != nil {
+	// An earlier summary may stand behind the boundary of the newest, which has it in itself.
+	if err := p.read(ctx, tx, `session_id = $1 AND seq > $2 AND seq <= $3 AND type <> 'compaction' ORDER BY seq`, p.session, boundary, until); err != nil {
 		return nil, err
 	}
 	if err := p.readParts(ctx, tx, `message_seq > $2 AND message_seq <= $3`, boundary, until); err != nil {

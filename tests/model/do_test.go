@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing/synctest"
 	"time"
 
@@ -13,6 +14,12 @@ import (
 // do makes a step happen and answers in words what it came to. strict: nothing else
 // happens beside it, so the reference knows what the answer must be.
 func (w *world) do(ctx context.Context, s step, strict bool) (words string, err error) {
+	switch s.Do {
+	case "weather", "swap", "remove", "restart", "crash":
+		w.mu.Lock()
+		w.unsteady = true
+		w.mu.Unlock()
+	}
 	switch s.Do {
 	case "steer", "queue", "retry", "clash":
 		return w.prompt(ctx, s, strict)
@@ -33,8 +40,14 @@ func (w *world) do(ctx context.Context, s step, strict bool) (words string, err 
 	case "release":
 		return w.release(s.Item), nil
 	case "weather":
-		w.weather.Store(int64(s.Item % 5))
-		return fmt.Sprintf("it is %d", s.Item%5), nil
+		at := s.Other % len(sources)
+		w.skies[at].Store(int64(s.Item % 5))
+		return fmt.Sprintf("%s is %d", sources[at], s.Item%5), nil
+	case "summary":
+		w.summary.Store(int64(s.Item % len(summaries)))
+		return summaries[s.Item%len(summaries)], nil
+	case "compact", "fork", "revert", "clear", "commit", "prune", "keep", "rename", "archive", "erase":
+		return w.alter(ctx, s, strict)
 	case "swap", "remove":
 		plugin := plugins[s.Item%len(plugins)]
 		if s.Do == "remove" {
@@ -176,12 +189,14 @@ func (w *world) change(ctx context.Context, s step) (words string, err error) {
 func (w *world) together(ctx context.Context, parts []step) (string, error) {
 	words := make([]string, len(parts))
 	errs := make([]error, len(parts))
+	erased := slices.ContainsFunc(parts, func(part step) bool { return part.Do == "erase" })
 	return timely(func() (string, error) {
 		done := make(chan struct{}, len(parts))
 		for i, part := range parts {
 			go func() {
 				defer func() { done <- struct{}{} }()
 				words[i], errs[i] = w.do(ctx, part, false)
+				errs[i] = unless(errs[i], func(err error) bool { return err == nil || erased && isGone(err) })
 				words[i] = "\n        " + part.Do + " " + words[i]
 			}()
 		}

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/plinthhost/plinth/session"
 	"github.com/plinthhost/plinth/session/sessiontest"
+	"github.com/plinthhost/plinth/store"
 )
 
 // finish lets everything come to an end: what is asked is allowed, what is blocked goes
@@ -19,7 +21,11 @@ func (w *world) finish(ctx context.Context) error {
 	for _, plugin := range plugins {
 		w.host.plug(plugin)
 	}
-	w.weather.Store(3)
+	for i := range w.skies {
+		w.skies[i].Store(3)
+	}
+	w.summary.Store(0)
+	w.unsteady = true
 	w.unblock()
 	for round := 0; ; round++ {
 		if _, err := w.do(ctx, step{Do: "wait"}, true); err != nil {
@@ -86,34 +92,109 @@ func (w *world) urge(ctx context.Context, round int) (bool, error) {
 	return false, nil
 }
 
-// replayed holds that a replay of the log makes the same tables.
+// replayed holds that what can be read is what was appended, less what was removed and
+// pruned, and that a replay of it makes the same tables; of a fork also alone.
 func (w *world) replayed(ctx context.Context) error {
-	events, err := feed(ctx, w.host.log, 1<<62)
+	readable, err := feed(ctx, w.host.log)
 	if err != nil {
 		return err
 	}
-	for _, event := range events {
+	for _, event := range readable {
 		counted.event(event.Type)
 	}
-	again := sessiontest.OpenStore(w.t, w.t.TempDir())
-	defer again.Close()
-	if err := replay(ctx, again, events); err != nil {
+	entries, _ := w.host.log.snapshot()
+	remaining := left(entries)
+	ids := func(events []store.Event) (all []string) {
+		for _, event := range events {
+			all = append(all, event.ID)
+		}
+		return all
+	}
+	if diff := cmp.Diff(ids(remaining), ids(readable)); diff != "" {
+		return errors.New("what can be read of the log (-should +can):\n" + diff)
+	}
+	has, err := w.dump(ctx, w.host.log, len(remaining) < len(events(entries)))
+	if err != nil {
 		return err
 	}
-	if diff := cmp.Diff(sessiontest.Tables(w.t, w.host.log), sessiontest.Tables(w.t, again)); diff != "" {
-		return errors.New("the tables of a replay differ (-had +has):\n" + diff)
+	if err := w.again(ctx, readable, func(again string) error {
+		if diff := cmp.Diff(has, again); diff != "" {
+			return errors.New("the tables of a replay differ (-had +has):\n" + diff)
+		}
+		return nil
+	}, len(remaining) < len(events(entries))); err != nil {
+		return err
+	}
+	return w.forksReplayed(ctx, readable, has)
+}
+
+// forksReplayed holds that the newest fork needs no other session.
+func (w *world) forksReplayed(ctx context.Context, readable []store.Event, has string) error {
+	for _, id := range slices.Backward(w.history.order) {
+		if !w.history.sessions[id].fork {
+			continue
+		}
+		own := without(readable, func(e store.Event) bool { return e.Aggregate != id })
+		count := func(tables string) int {
+			return strings.Count(tables, "\nmessage [\""+id) + strings.Count(tables, "\npart [\""+id)
+		}
+		return w.again(ctx, own, func(alone string) error {
+			known := map[string]bool{}
+			for line := range strings.Lines(has + "\n") {
+				known[line] = true
+			}
+			for line := range strings.Lines(alone + "\n") {
+				if !known[line] {
+					return fmt.Errorf("the fork %s alone has another row: %s", id, line)
+				}
+			}
+			if count("\n"+alone) != count("\n"+has) {
+				return fmt.Errorf("the fork %s alone has %d messages and parts in the place of %d", id, count("\n"+alone), count("\n"+has))
+			}
+			return nil
+		}, true)
 	}
 	return nil
 }
 
-// story tells what happened, for who looks for the reason.
-func (w *world) story(ctx context.Context) string {
-	var text strings.Builder
-	events, err := feed(ctx, w.host.log, 1<<62)
-	if err != nil {
-		return err.Error()
+// again replays events into an empty store and hands over its tables.
+func (w *world) again(ctx context.Context, events []store.Event, compare func(tables string) error, partial bool) error {
+	log := sessiontest.OpenStore(w.t, w.t.TempDir())
+	defer log.Close()
+	if err := replay(ctx, log, events); err != nil {
+		return err
 	}
-	for _, event := range events {
+	tables, err := w.dump(ctx, log, partial)
+	if err != nil {
+		return err
+	}
+	return compare(tables)
+}
+
+// dump answers the tables once what was removed has gone. partial: without what is spent,
+// which counts also what is not there any more.
+func (w *world) dump(ctx context.Context, log store.Log, partial bool) (string, error) {
+	if err := log.Purge(ctx); err != nil {
+		return "", err
+	}
+	tables := sessiontest.Tables(w.t, log)
+	if !partial {
+		return tables, nil
+	}
+	lines := without(strings.Split(tables, "\n"), func(line string) bool { return strings.HasPrefix(line, "spent ") })
+	return strings.Join(lines, "\n"), nil
+}
+
+// story tells what happened, for who looks for the reason.
+func (w *world) story() string {
+	var text strings.Builder
+	entries, _ := w.host.log.snapshot()
+	for _, e := range entries {
+		event := e.event
+		if event.Type == "" {
+			fmt.Fprintf(&text, "removed %v, pruned %s below %d\n", e.removed, e.pruned, e.seq)
+			continue
+		}
 		fmt.Fprintf(&text, "%s %3d %-28s %.400s\n", event.Aggregate, event.Seq, event.Type, event.Data)
 	}
 	return text.String()
@@ -121,9 +202,9 @@ func (w *world) story(ctx context.Context) string {
 
 var idPattern = regexp.MustCompile(`\b(ses|msg|evt|per|que|act)_[0-9a-f]{16}[0-9A-Za-z]{14}\b`)
 
-// named gives ids the names that they would have in every run: their kind, and a number
+// renamed gives ids the names that they would have in every run: their kind, and a number
 // in the order they are met.
-func named(text string) string {
+func renamed(text string) string {
 	names, count := map[string]string{}, map[string]int{}
 	return idPattern.ReplaceAllStringFunc(text, func(id string) string {
 		if names[id] == "" {

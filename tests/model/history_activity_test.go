@@ -146,7 +146,7 @@ func (h *history) step(p *past, _ int64, payload session.Payload) error {
 			return fmt.Errorf("open answer %q, activity %q, suspended %q", p.open, p.activity, p.suspended)
 		}
 		p.open = e.Message
-		return h.message(e.Message, "an answer")
+		return h.message(p, e.Message, "an answer")
 	case session.TextEnded:
 		return p.answers(e.Message)
 	case session.ToolInputEnded: // of a call that broke off, and fails for it
@@ -261,11 +261,11 @@ func (h *history) change(p *past, seq int64, payload session.Payload) error {
 	case session.AgentSwitched:
 		p.were = append(p.were, worker{p.agent, p.model})
 		p.agent = e.Agent
-		return h.message(e.Message, "a switch")
+		return h.message(p, e.Message, "a switch")
 	case session.ModelSwitched:
 		p.were = append(p.were, worker{p.agent, p.model})
 		p.model = e.Model
-		return h.message(e.Message, "a switch")
+		return h.message(p, e.Message, "a switch")
 	case session.Moved:
 		p.location, p.epoch, p.fresh = e.Location.Directory, -1, -1
 	case session.ContextInitialized:
@@ -273,7 +273,7 @@ func (h *history) change(p *past, seq int64, payload session.Payload) error {
 	case session.ContextReplaced:
 		p.epoch, p.fresh = seq, seq
 	case session.ContextUpdated:
-		return h.message(e.Message, "an update")
+		return h.message(p, e.Message, "an update")
 	}
 	return nil
 }

@@ -17,8 +17,11 @@ type history struct {
 	admitted []*prompt          // in the order of their admission
 	requests map[string]*request
 	asked    []*request // in the order they were asked
-	messages map[string]string
+	messages map[string]named
 }
+
+// named is what has an id.
+type named struct{ session, what string }
 
 // prompt is an admitted prompt.
 type prompt struct {
@@ -36,6 +39,7 @@ const (
 	waits     = "waits"
 	promoted  = "promoted"
 	cancelled = "cancelled"
+	forgotten = "forgotten"
 )
 
 // request is a permission or a question.
@@ -97,6 +101,15 @@ type past struct {
 	calls        map[callKey]*settlement
 	tasks        map[string]bool // by prompt: runs
 	rest         rest
+
+	told       *told
+	title      string
+	archived   bool
+	fork       bool
+	gone       bool            // it was removed
+	compact    int64           // of a compaction that is asked for, or -1
+	compacting string          // the summary that is being made
+	staged     *session.Revert // nil for none
 }
 
 // rest is a session as it was when nothing moved.
@@ -106,7 +119,16 @@ type rest struct {
 }
 
 func newHistory() *history {
-	return &history{sessions: map[string]*past{}, prompts: map[string]*prompt{}, requests: map[string]*request{}, messages: map[string]string{}}
+	return &history{sessions: map[string]*past{}, prompts: map[string]*prompt{}, requests: map[string]*request{}, messages: map[string]named{}}
+}
+
+// enter reads an entry of the log.
+func (h *history) enter(e entry) error {
+	if e.event.Type != "" {
+		return h.take(e.event)
+	}
+	h.remove(e.removed)
+	return nil
 }
 
 // take reads one event.
@@ -120,15 +142,19 @@ func (h *history) take(event store.Event) error {
 	}
 	p := h.sessions[event.Aggregate]
 	if p == nil {
-		p = &past{id: event.Aggregate, interrupt: -1, resume: -1, endedAt: -1, epoch: -1, fresh: -1, calls: map[callKey]*settlement{}, tasks: map[string]bool{}, rest: rest{interrupt: -1}}
+		p = &past{id: event.Aggregate, interrupt: -1, resume: -1, endedAt: -1, epoch: -1, fresh: -1, calls: map[callKey]*settlement{}, tasks: map[string]bool{}, rest: rest{interrupt: -1},
+			told: newTold(), compact: -1}
 		h.sessions[p.id] = p
 		h.order = append(h.order, p.id)
+	}
+	if p.gone {
+		return fmt.Errorf("%s at %d of %s, which was removed", event.Type, event.Seq, p.id)
 	}
 	if event.Seq != p.next {
 		return fmt.Errorf("%s has the sequence %d where %d comes next", event.Type, event.Seq, p.next)
 	}
 	p.next++
-	for _, read := range []func(*past, int64, session.Payload) error{h.inbox, h.activity, h.step, h.ask, h.change} {
+	for _, read := range []func(*past, int64, session.Payload) error{h.inbox, h.activity, h.step, h.ask, h.change, h.kept} {
 		if err := read(p, event.Seq, payload); err != nil {
 			return fmt.Errorf("%s at %d of %s: %w", event.Type, event.Seq, p.id, err)
 		}
@@ -140,17 +166,19 @@ func (h *history) take(event store.Event) error {
 // have a drain.
 func (h *history) rested(drained func(id string) bool) {
 	for id, p := range h.sessions {
-		p.were, p.shuffled = nil, false
+		if p.compacting == "" { // else a boundary is being prepared
+			p.were, p.shuffled = nil, false
+		}
 		p.rest = rest{next: p.next, interrupt: p.interrupt, drained: drained(id)}
 	}
 }
 
 // message takes an id that no message and no prompt has.
-func (h *history) message(id, what string) error {
-	if other := h.messages[id]; other != "" {
-		return fmt.Errorf("the id of %s %s is that of %s already", what, id, other)
+func (h *history) message(p *past, id, what string) error {
+	if other, known := h.messages[id]; known {
+		return fmt.Errorf("the id of %s %s is that of %s already", what, id, other.what)
 	}
-	h.messages[id] = what
+	h.messages[id] = named{p.id, what}
 	return nil
 }
 
@@ -163,7 +191,7 @@ func (h *history) inbox(p *past, seq int64, payload session.Payload) error {
 			admitted.wake = seq
 		}
 		h.prompts[e.Message], h.admitted, p.pending = admitted, append(h.admitted, admitted), append(p.pending, admitted)
-		return h.message(e.Message, "a prompt")
+		return h.message(p, e.Message, "a prompt")
 	case session.PromptWoken:
 		return p.waiting(e.Message, func(at int) { p.pending[at].wake = seq })
 	case session.PromptEdited:

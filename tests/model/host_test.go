@@ -17,7 +17,6 @@ import (
 	"github.com/plinthhost/plinth/session/schema"
 	"github.com/plinthhost/plinth/session/sessiontest"
 	"github.com/plinthhost/plinth/store"
-	"github.com/plinthhost/plinth/store/sqlite"
 )
 
 // host is one process: a kernel over a folder, until it is closed or dies.
@@ -35,55 +34,9 @@ type host struct {
 	tasks       *session.Tasks
 	runner      *runner.Runner
 	faults      *faults
+	keeper      *session.Keeper
+	plugged     sync.Map    // plugins that are open, by name
 	dead        atomic.Bool // what it does from here on did not happen
-}
-
-// ledger is a log that remembers where its appends ended: a process can die there.
-type ledger struct {
-	*sqlite.Store
-	appending sync.RWMutex // held by appends for reading
-	mu        sync.Mutex
-	ends      []int64                         // positions
-	turns     map[string]*session.TurnStarted // the newest by session, nil once it was asked
-}
-
-// Append appends.
-func (l *ledger) Append(ctx context.Context, batch store.Batch) ([]store.Event, error) {
-	l.appending.RLock()
-	defer l.appending.RUnlock()
-	events, err := l.Store.Append(ctx, batch)
-	if err != nil {
-		return events, err
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.ends = append(l.ends, events[len(events)-1].Position)
-	for _, event := range events {
-		if event.Type != (session.TurnStarted{}).EventType() {
-			continue
-		}
-		payload, err := session.Decode(event)
-		if err != nil {
-			return nil, err
-		}
-		turn := payload.(session.TurnStarted)
-		l.turns[event.Aggregate] = &turn
-	}
-	return events, nil
-}
-
-// position is where the log ends, with everything that somebody may have seen of it: an
-// append is seen before it returns.
-func (l *ledger) position() int64 {
-	l.appending.Lock()
-	defer l.appending.Unlock()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	last := int64(0)
-	for _, end := range l.ends {
-		last = max(last, end)
-	}
-	return last
 }
 
 // faults collects what a host reports that it should never have to.
@@ -137,13 +90,13 @@ var limits = session.Limits{Pending: 6, Steers: 4}
 // newHost opens a host over a folder. It does nothing until it is started.
 func newHost(w *world, dir string) *host {
 	h := &host{t: w.t, world: w, dir: dir, kinds: session.NewKinds(), faults: &faults{}}
-	h.log = &ledger{Store: sessiontest.OpenStore(w.t, dir), turns: map[string]*session.TurnStarted{}}
+	h.log = &ledger{Store: sessiontest.OpenStore(w.t, dir), told: map[string]*told{}}
 	logger := hclog.New(&hclog.LoggerOptions{Output: h.faults, Level: hclog.Error})
 	agents, err := session.NewAgents(agents(), session.DefaultAgent)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	h.encoder = session.Encoder{IDs: session.NewIDs(sessiontest.Clock{}), Clock: sessiontest.Clock{}}
+	h.encoder = session.Encoder{IDs: session.NewIDs(clock{}), Clock: clock{}}
 	h.registries = h.kinds.Registries()
 	wake := func(id string, seq int64) { h.coordinator.Wake(id, seq) }
 	h.permissions = session.NewPermissions(h.log, h.encoder, ruleSets[w.course.Rules], agents, wake, logger)
@@ -154,9 +107,16 @@ func newHost(w *world, dir string) *host {
 	config := runner.DefaultConfig()
 	config.MaxTurns, config.Retries, config.MaxParallelTools, config.Recoveries = maxTurns, 1, w.course.Parallel, 2
 	config.Recovery = policies[w.course.Recovery]
+	config.Compaction.Keep = 40
+	models := sessiontest.Models{}
+	for i, window := range windows[w.course.Window] {
+		ref := session.ModelRef{Provider: scripted, Model: fmt.Sprintf("m%d", i+1)}
+		models[ref.String()] = sessiontest.Model{ModelInfo: session.ModelInfo{Ref: ref, Context: window}}
+	}
 	h.runner = runner.New(runner.Services{Log: h.log, Encoder: h.encoder, Kinds: h.kinds, Registries: h.registries, Permissions: h.permissions,
-		Agents: agents, Models: sessiontest.Models{}, Schemas: &schema.Cache{}, Live: session.NewLive(), Outputs: &sessiontest.Outputs{},
+		Agents: agents, Models: models, Schemas: &schema.Cache{}, Live: session.NewLive(), Outputs: &sessiontest.Outputs{},
 		Tasks: h.tasks, Todos: session.NewTodoLists(h.log, h.encoder), Logger: logger}, config)
+	h.keeper = session.NewKeeper(h.log, h.sessions, session.KeeperOptions{Retention: session.Retention{Keep: session.RetainAll}, Clock: clock{}}, logger)
 	for _, plugin := range plugins {
 		h.plug(plugin)
 	}
@@ -171,6 +131,15 @@ func agents() []session.Agent {
 	return all
 }
 
+// windows are those of the models m1 and m2, in tokens; 0 is unknown.
+var windows = [][2]int64{{0, 0}, {0, 500}, {900, 0}, {400, 1500}, {650, 350}}
+
+// clock is that of the bubble.
+type clock struct{}
+
+// Now answers its time.
+func (clock) Now() time.Time { return time.Now() }
+
 type places struct{}
 
 func (places) Resolve(_ context.Context, directory string) (session.Location, error) {
@@ -178,7 +147,7 @@ func (places) Resolve(_ context.Context, directory string) (session.Location, er
 }
 
 // plugins are the scopes that a host opens, as Go values.
-var plugins = []string{"core/base", "core/slow", "third/extra", "core/scripted", "core/weather", "third/here"}
+var plugins = []string{"core/base", "core/slow", "third/extra", "core/scripted", "core/weather", "third/here", "third/sky"}
 
 // plug opens a plugin, or replaces it by the next revision.
 func (h *host) plug(plugin string) {
@@ -195,8 +164,11 @@ func (h *host) plug(plugin string) {
 	case "core/scripted":
 		scope.Contributions = []registry.Contribution{h.kinds.Providers.Contribute(scripted, 0, session.Provider(script{h}))}
 	case "core/weather":
-		scope.Contributions = []registry.Contribution{h.kinds.Contexts.Contribute("weather", 0, h.source())}
+		scope.Contributions = []registry.Contribution{h.kinds.Contexts.Contribute("weather", 0, h.source("weather"))}
+	case "third/sky":
+		scope.Contributions = append(h.tools("gaze"), h.kinds.Contexts.Contribute("sky", 1, h.source("moon", "star")))
 	}
+	h.plugged.Store(plugin, true)
 	if _, err := h.registries.Replace(scope); err != nil {
 		h.t.Fatal(err)
 	}
@@ -209,10 +181,14 @@ func (h *host) unplug(plugin string) {
 		location = elsewhere
 	}
 	h.registries.Remove(plugin, location)
+	h.plugged.Delete(plugin)
 }
 
 // start goes on with what the folder holds, as the program does.
 func (h *host) start(ctx context.Context) error {
+	if err := h.sessions.RemoveOrphans(ctx); err != nil {
+		return err
+	}
 	var running, woken []string
 	err := h.log.View(ctx, func(tx store.Tx) (err error) {
 		if running, err = session.LoadRunning(ctx, tx); err != nil {
@@ -233,6 +209,9 @@ func (h *host) start(ctx context.Context) error {
 			woken = append(woken, id)
 		}
 	}
+	if err := h.permissions.Start(ctx); err != nil {
+		return fmt.Errorf("recover: %w", err)
+	}
 	if err := h.tasks.Start(ctx); err != nil {
 		return fmt.Errorf("go on with tasks: %w", err)
 	}
@@ -246,6 +225,7 @@ func (h *host) start(ctx context.Context) error {
 func (h *host) close(grace time.Duration) {
 	h.coordinator.Close(grace)
 	h.tasks.Close()
+	h.keeper.Close()
 	if err := h.log.Close(); err != nil {
 		h.t.Error(err)
 	}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/plinthhost/plinth/session/sessiontest"
 	"github.com/plinthhost/plinth/store"
 )
 
@@ -22,10 +21,7 @@ func (w *world) restart(ctx context.Context, s step) (string, error) {
 	old := w.host
 	words, err := timely(func() (string, error) {
 		if s.Item%2 == 1 { // somebody lets a call end meanwhile
-			go func() {
-				time.Sleep(time.Second)
-				w.release(s.Other)
-			}()
+			defer time.AfterFunc(time.Second, func() { w.release(s.Other) }).Stop()
 		}
 		old.close(grace)
 		return fmt.Sprintf("after %v", grace), old.faults.first()
@@ -34,7 +30,7 @@ func (w *world) restart(ctx context.Context, s step) (string, error) {
 		return words, err
 	}
 	w.host = newHost(w, old.dir)
-	w.host.log.ends = old.log.ends
+	w.host.log.entries, w.host.log.ends, w.host.log.told = old.log.entries, old.log.ends, old.log.told
 	if err := w.catchUp(); err != nil {
 		return words, err
 	}
@@ -47,33 +43,40 @@ func (w *world) restart(ctx context.Context, s step) (string, error) {
 func (w *world) crash(ctx context.Context, s step) (string, error) {
 	old := w.host
 	old.dead.Store(true)
-	ends := slices.DeleteFunc(slices.Clone(old.log.snapshot()), func(end int64) bool { return end < w.base })
+	entries, ends := old.log.snapshot()
+	ends = slices.DeleteFunc(ends, func(end int64) bool { return end < w.base })
 	back := min(s.Item*(1+s.Other), len(ends)-1)
 	until := ends[len(ends)-1-back]
-	events, err := feed(ctx, old.log, until)
-	if err != nil {
-		return "", err
-	}
+	entries = without(entries, func(e entry) bool {
+		return e.position > until || e.position == until && e.event.Type == "" && back > 0 && s.Flag
+	})
 	tables := ""
+	var err error
 	if back == 0 {
-		tables = sessiontest.Tables(w.t, old.log)
+		if tables, err = w.dump(ctx, old.log, false); err != nil {
+			return "", err
+		}
 	}
 	if _, err := timely(func() (string, error) { old.close(0); return "", nil }); err != nil {
 		return "", fmt.Errorf("the host that dies: %w", err)
 	}
 	w.host = newHost(w, w.t.TempDir())
-	if err := replay(ctx, w.host.log, events); err != nil {
+	if err := replay(ctx, w.host.log, events(entries)); err != nil {
+		return "", err
+	}
+	if err := w.rewind(ctx, ends, entries); err != nil {
 		return "", err
 	}
 	if back == 0 {
-		if diff := cmp.Diff(tables, sessiontest.Tables(w.t, w.host.log)); diff != "" {
+		again, err := w.dump(ctx, w.host.log, false)
+		if err != nil {
+			return "", err
+		}
+		if diff := cmp.Diff(tables, again); diff != "" {
 			return "", errors.New("the tables of a replay differ (-had +has):\n" + diff)
 		}
 	}
-	if err := w.rewind(ctx, ends, events); err != nil {
-		return "", err
-	}
-	words := fmt.Sprintf("%d appends ago, %d events left", back, len(events))
+	words := fmt.Sprintf("%d appends ago, %d events left", back, len(events(entries)))
 	if err := w.catchUp(); err != nil {
 		return words, err
 	}
@@ -81,33 +84,22 @@ func (w *world) crash(ctx context.Context, s step) (string, error) {
 	return words, w.host.start(ctx)
 }
 
-func (l *ledger) snapshot() []int64 {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	ends := slices.Clone(l.ends)
-	slices.Sort(ends)
-	return ends
-}
-
-// rewind forgets what happened after the events, and finds their positions in the new
+// rewind forgets what happened after the entries, and finds their positions in the new
 // log.
-func (w *world) rewind(ctx context.Context, ends []int64, events []store.Event) error {
-	again, err := feed(ctx, w.host.log, 1<<62)
+func (w *world) rewind(ctx context.Context, ends []int64, entries []entry) error {
+	replayed := events(entries)
+	last := replayed[len(replayed)-1].Position
+	again, err := feed(ctx, w.host.log)
 	if err != nil {
 		return err
 	}
-	if len(again) != len(events) {
-		return fmt.Errorf("%d events were replayed, there are %d", len(events), len(again))
-	}
-	last := events[len(events)-1].Position
 	now := func(position int64) int64 {
-		at, _ := slices.BinarySearchFunc(events, position, func(e store.Event, position int64) int { return int(e.Position - position) })
+		at, _ := slices.BinarySearchFunc(replayed, position, func(e store.Event, position int64) int { return int(e.Position - position) })
 		return again[at].Position
 	}
-	for _, end := range ends {
-		if end <= last {
-			w.host.log.ends = append(w.host.log.ends, now(end))
-		}
+	ends = slices.DeleteFunc(ends, func(end int64) bool { return end > last })
+	if err := w.host.log.inherit(ctx, entries, ends, now); err != nil {
+		return err
 	}
 	w.base = now(w.base)
 	w.mu.Lock()

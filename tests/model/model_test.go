@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -39,13 +40,19 @@ func TestModel(t *testing.T) {
 // play makes a course happen in a world of its own, whose time stands still while
 // anything moves.
 func play(t *testing.T, c course) (failed error) {
+	defer func() {
+		if stuck := recover(); stuck != nil { // something that was begun does not end
+			stacks := make([]byte, 1<<20)
+			failed = fmt.Errorf("%v\n%w\n%s", stuck, failed, stacks[:runtime.Stack(stacks, true)])
+		}
+	}()
 	synctest.Test(t, func(t *testing.T) {
 		ctx := t.Context()
 		w := newWorld(t, c)
 		w.host = newHost(w, t.TempDir())
 		said, err := w.run(ctx)
 		if err != nil {
-			failed = errors.New(named(fmt.Sprintf("%v\n\n%s\nWhat came of it:\n%s\nThe log:\n%s", err, c, said, w.story(ctx))))
+			failed = errors.New(renamed(fmt.Sprintf("%v\n\n%s\nWhat came of it:\n%s\nThe log:\n%s", err, c, said, w.story())))
 		}
 		w.unblock()
 		w.host.close(0)

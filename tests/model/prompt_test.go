@@ -27,7 +27,7 @@ func (w *world) prompt(ctx context.Context, s step, strict bool) (string, error)
 	}
 	known := w.history.prompts[request.ID]
 	if s.Do == "clash" {
-		if known == nil {
+		if known == nil || known.became == forgotten {
 			return "nothing to repeat", nil
 		}
 		request.Prompt.Text += "; say"
@@ -49,7 +49,14 @@ func (w *world) prompt(ctx context.Context, s step, strict bool) (string, error)
 	}
 	conflict := func(err error) bool { _, ok := errors.AsType[*session.ConflictError](err); return ok }
 	full := known == nil && (pending >= limits.Pending || request.Delivery == session.Steer && steers >= limits.Steers)
+	removed := w.history.sessions[request.Session].gone
 	switch {
+	case removed && !isGone(err):
+		return words, fmt.Errorf("a prompt for a session that was removed is answered %v", err)
+	case removed:
+		return words, nil
+	case known != nil && known.became == forgotten: // it may be admitted anew, unless a message has its id still
+		return words, unless(err, expected)
 	case s.Do == "clash" && !conflict(err):
 		return words, fmt.Errorf("another prompt under a known id is answered %v", err)
 	case s.Do == "clash":
@@ -136,6 +143,8 @@ func (w *world) reviseInput(ctx context.Context, s step, strict bool) (string, e
 	_, conflict := errors.AsType[*session.ConflictError](err)
 	busy := s.Do == "redeliver" && delivery != in.delivery && delivery == session.Steer && steers >= limits.Steers
 	switch {
+	case in.became == forgotten:
+		return words, unless(err, expected)
 	case in.became != waits:
 		if !conflict {
 			return words, fmt.Errorf("a change of a prompt that was %s is answered %v", in.became, err)

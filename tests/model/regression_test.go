@@ -1,6 +1,9 @@
 package model
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 // TestRegressions plays what random sequences have found before, in their shortest form,
 // and several times where it is a race.
@@ -43,6 +46,20 @@ func TestRegressions(t *testing.T) {
 			{Do: "interrupt"},
 			{Do: "retry", Flag: true},
 		}},
+		"a crash while a summary is made": {1, append(slices.Clone(before[:6]),
+			step{Do: "summary", Item: 4}, step{Do: "compact"}, step{Do: "crash"}, step{Do: "steer", Plan: "say"})},
+		"an interrupt while a summary is made": {5, append(slices.Clone(before[:6]), step{Do: "summary", Item: 4}, step{Do: "compact"},
+			step{Do: "together", Parts: []step{{Do: "interrupt"}, {Do: "steer", Plan: "say"}, {Do: "weather", Item: 3}}})},
+		"a source that changes its value, its plugin and its mind": {1, []step{
+			{Do: "steer", Plan: "say"}, {Do: "weather", Other: 1, Item: 3}, {Do: "steer", Plan: "say"}, {Do: "weather", Other: 1}, {Do: "steer", Plan: "say"},
+			{Do: "weather", Other: 2, Item: 1}, {Do: "steer", Plan: "say"}, // what another epoch has to tell, which is not possible now
+			{Do: "weather", Other: 1, Item: 2}, {Do: "steer", Plan: "say"}, {Do: "remove", Item: 6}, {Do: "steer", Plan: "say"},
+			{Do: "swap", Item: 6}, {Do: "steer", Plan: "say"},
+		}},
+		"a session that was condensed, forked, reverted and pruned, and goes": {1, append(slices.Clone(before),
+			step{Do: "fork", Session: 0, Item: 1}, step{Do: "fork", Session: 2, Flag: true}, step{Do: "revert", Session: 2, Item: 1, Other: 1},
+			step{Do: "steer", Session: 2, Plan: "long"}, step{Do: "compact", Session: 2}, step{Do: "prune", Session: 2}, step{Do: "prune"},
+			step{Do: "steer", Session: 2, Plan: "call look"}, step{Do: "erase", Session: 2}, step{Do: "steer", Session: 2, Plan: "say"})},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for range c.times {

@@ -18,6 +18,7 @@ func (w *world) check(ctx context.Context) error {
 		return fmt.Errorf("the log: %w", err)
 	}
 	w.history.rested(w.host.coordinator.Running)
+	preparing := slices.ContainsFunc(w.history.order, func(id string) bool { return w.history.sessions[id].compacting != "" })
 	for _, id := range w.closing {
 		if w.history.requests[id].open {
 			return fmt.Errorf("the request %s is open after another one of its session was refused", id)
@@ -26,6 +27,7 @@ func (w *world) check(ctx context.Context) error {
 	w.closing = nil
 	w.mu.Lock()
 	broken := w.broken
+	w.unsteady = w.unsteady && preparing // a boundary may have sampled before
 	w.mu.Unlock()
 	if err := errors.Join(broken, w.host.faults.first(), w.once()); err != nil {
 		return err
@@ -85,6 +87,13 @@ type state struct {
 	Interrupt int64
 	Resume    int64
 	Requests  []string
+
+	Title      string
+	Archived   bool
+	Compact    int64
+	Compacting string
+	Reverted   string
+	Epoch      string
 }
 
 // tables compares what the kernel says of the sessions with the reference.
@@ -92,7 +101,13 @@ func (w *world) tables(ctx context.Context) error {
 	for _, id := range w.history.order {
 		p := w.history.sessions[id]
 		want := state{Activity: p.activity, Suspended: p.suspended, Location: p.location, Agent: p.agent, Model: p.model,
-			Interrupt: p.interrupt, Resume: p.resume}
+			Interrupt: p.interrupt, Resume: p.resume, Title: p.title, Archived: p.archived, Compact: p.compact, Compacting: p.compacting}
+		if p.staged != nil {
+			want.Reverted = p.staged.Message
+		}
+		if p.epoch >= 0 {
+			want.Epoch = epochText(p.epoch, p.told.baseline, p.told.snapshot)
+		}
 		for _, in := range p.pending {
 			want.Pending = append(want.Pending, fmt.Sprintf("%s %s wake %d: %s", in.id, in.delivery, in.wake, in.text))
 		}
@@ -125,6 +140,19 @@ func loadState(ctx context.Context, tx store.Tx, id string) (has state, err erro
 	}
 	has.Location, has.Agent, has.Model = current.Location.Directory, current.Agent, current.Model
 	has.Interrupt, has.Resume = current.Interrupt, current.Resume
+	has.Title, has.Archived, has.Compact = current.Title, current.Archived != 0, current.Compact
+	if current.Compacting != nil {
+		has.Compacting = current.Compacting.Message
+	}
+	if current.Revert != nil {
+		has.Reverted = current.Revert.Message
+	}
+	running, err := session.LoadEpoch(ctx, tx, id)
+	if err == nil {
+		has.Epoch = epochText(running.Seq, running.Baseline, running.Snapshot)
+	} else if !errors.Is(err, session.ErrNotFound) {
+		return has, err
+	}
 	pending, err := session.LoadPending(ctx, tx, id)
 	if err != nil {
 		return has, err
@@ -160,6 +188,8 @@ func (w *world) rests(p *past) error {
 		return nil
 	}
 	switch {
+	case p.compacting != "":
+		return fmt.Errorf("the compaction %s has not come out", p.compacting)
 	case p.activity == "":
 		return w.idle(p)
 	case p.suspended != session.SuspendedByAsk && p.suspended != session.SuspendedByDoubt:
@@ -179,6 +209,9 @@ func (w *world) rests(p *past) error {
 func (w *world) idle(p *past) error {
 	if p.resume >= 0 {
 		return fmt.Errorf("the resume at %d is not served", p.resume)
+	}
+	if p.compact >= 0 && (p.ended.Outcome == session.Completed || p.compact > p.endedAt) {
+		return fmt.Errorf("the compaction asked for at %d is not made", p.compact)
 	}
 	for _, in := range p.pending {
 		if in.wake > p.interrupt && (p.ended.Outcome == session.Completed || in.wake > p.endedAt) {

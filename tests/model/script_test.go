@@ -7,9 +7,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 
 	"github.com/plinthhost/plinth/session"
+	"github.com/plinthhost/plinth/session/compaction"
 )
 
 // planned begins a prompt that says what the model answers to it, turn by turn.
@@ -24,28 +26,62 @@ type yield = func(session.ModelEvent, error) bool
 // Stream plays the turn of the newest plan that the history has come to.
 func (s script) Stream(ctx context.Context, request session.ModelRequest) iter.Seq2[session.ModelEvent, error] {
 	return func(yield yield) {
-		attempt, leave := s.host.world.asked(s.host, request)
+		turn, number := s.turn(request)
+		attempt, leave := s.host.world.asked(ctx, s.host, request, turn)
 		defer leave()
-		turn, number := turnOf(request)
-		s.play(ctx, turn, number, attempt, yield)
+		if request.Purpose == session.PurposeCompaction {
+			s.condense(ctx, summaries[s.host.world.summary.Load()], yield)
+			return
+		}
+		if turn == "tight" { // until something was condensed
+			turn = "full"
+			if condensed(request) {
+				turn = "say"
+			}
+		}
+		s.play(ctx, turn, number, attempt, func(event session.ModelEvent, err error) bool {
+			if event.Type == session.EventFinish && len(turn)%2 == 1 { // some tell what they used
+				if !yield(session.ModelEvent{Type: session.EventUsage, Usage: session.Usage{Input: compaction.Request(request) + 7, Output: 5}}, nil) {
+					return false
+				}
+			}
+			return yield(event, err)
+		})
 	}
 }
 
-// turnOf answers the turn that a request is for and its number in the plan.
-func turnOf(request session.ModelRequest) (turn string, number int) {
-	plan := ""
+func condensed(request session.ModelRequest) bool {
+	return slices.ContainsFunc(request.Messages, func(message session.ModelMessage) bool {
+		return strings.HasPrefix(message.Parts[0].Text, "<summary>")
+	})
+}
+
+// turn answers the turn that a request is for and its number in the plan. Where answers
+// were condensed the model remembers how far it had come.
+func (s script) turn(request session.ModelRequest) (turn string, number int) {
+	plan, id := "", ""
 	for _, message := range request.Messages {
 		switch {
 		case message.Role == session.RoleUser && strings.HasPrefix(message.Parts[0].Text, planned):
-			plan, number = strings.TrimPrefix(message.Parts[0].Text, planned), 0
+			plan, id, number = strings.TrimPrefix(message.Parts[0].Text, planned), message.ID, 0
 		case message.Role == session.RoleAssistant:
 			number++
 		}
 	}
-	if turns := strings.Split(plan, "; "); plan != "" && number < len(turns) {
-		return turns[number], number
+	turns := strings.Split(plan, "; ")
+	w := s.host.world
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if condensed(request) {
+		number = max(number, w.played[id])
 	}
-	return "say", number
+	if plan == "" || number >= len(turns) {
+		return "say", number
+	}
+	if turn = turns[number]; turn != "full" && turn != "tight" {
+		w.played[id] = number + 1
+	}
+	return turn, number
 }
 
 func event(kind session.ModelEventType, id, text string) session.ModelEvent {
@@ -55,6 +91,9 @@ func event(kind session.ModelEventType, id, text string) session.ModelEvent {
 func failure(class string, retryable bool) error {
 	return &session.ProviderError{Class: class, Message: "the model failed: " + class, Retryable: retryable}
 }
+
+// atLength is long enough that a summary in its place saves something.
+var atLength = "it" + strings.Repeat(", at length", 25)
 
 // play yields one answer.
 func (s script) play(ctx context.Context, turn string, number, attempt int, yield yield) {
@@ -67,9 +106,15 @@ func (s script) play(ctx context.Context, turn string, number, attempt int, yiel
 	case "say", "once":
 		if kind == "once" && attempt == 1 {
 			yield(session.ModelEvent{}, failure(session.ProviderOverloaded, true))
-		} else if say("Said ") && say("it") {
+		} else if say("Said ") && say(atLength) {
 			finish(session.FinishStop)
 		}
+	case "long":
+		if say(strings.Repeat("This goes on. ", 80)) {
+			finish(session.FinishStop)
+		}
+	case "full":
+		yield(session.ModelEvent{}, failure(session.ProviderContextOverflow, false))
 	case "empty":
 		finish(session.FinishStop)
 	case "fail":
@@ -103,6 +148,31 @@ func (s script) play(ctx context.Context, turn string, number, attempt int, yiel
 		}
 	default:
 		panic("no such turn: " + turn)
+	}
+}
+
+// summaries are the ways in which one can come out.
+var summaries = []string{"good", "fail", "busy", "empty", "hold", "long", "call", "good"}
+
+// condense yields the answer to a request for a summary.
+func (s script) condense(ctx context.Context, how string, yield yield) {
+	finish := session.ModelEvent{Type: session.EventFinish, Reason: session.FinishStop}
+	say := func(text string) bool { return yield(event(session.EventTextDelta, "text", text), nil) }
+	switch how {
+	case "good":
+		_ = say("Briefly") && yield(session.ModelEvent{Type: session.EventUsage, Usage: session.Usage{Input: 30, Output: 3}}, nil) && yield(finish, nil)
+	case "fail":
+		yield(session.ModelEvent{}, failure(session.ProviderAuthentication, false))
+	case "busy":
+		yield(session.ModelEvent{}, failure(session.ProviderRateLimit, true))
+	case "empty":
+		yield(finish, nil)
+	case "hold":
+		_ = say("Slowly") && s.host.world.block(ctx, "the summary") == nil && yield(finish, nil)
+	case "long":
+		_ = say(strings.Repeat("At length ", 2000)) && yield(finish, nil)
+	case "call":
+		one("c0", "echo", "{}", yield)
 	}
 }
 

@@ -36,12 +36,13 @@ type course struct {
 	Rules    int // the operator's, of ruleSets
 	Recovery int // of policies
 	Parallel int // tools of a turn that run at once
+	Window   int // of the models, of windows
 	Steps    []step
 }
 
 func (c course) String() string {
 	var text strings.Builder
-	fmt.Fprintf(&text, "rules %v, recovery %s, %d tools at once\n", ruleSets[c.Rules], policies[c.Recovery], c.Parallel)
+	fmt.Fprintf(&text, "rules %v, recovery %s, %d tools at once, windows %v\n", ruleSets[c.Rules], policies[c.Recovery], c.Parallel, windows[c.Window])
 	for i, s := range c.Steps {
 		fmt.Fprintf(&text, "%3d  %s\n", i+1, s)
 	}
@@ -52,7 +53,7 @@ func (c course) String() string {
 var turns = []string{"say", "say", "empty", "call echo", "call echo", "call look", "call slow", "call echo slow look", "call slow slow", "call quiz",
 	"call form", "call late", "call bad boom", "call extra", "call quiz echo", "call nosuch", "call here", "call slow quiz", "fail", "busy", "once", "cut",
 	"cutcall slow", "cutcall echo", "hold", "broken", "task say", "task call echo", "task call quiz", "task call slow", "background say",
-	"background call echo"}
+	"background call echo", "long", "long", "long; call gaze", "call gaze", "call gaze look", "full", "tight"}
 
 func drawPlan(t *rapid.T) string {
 	return strings.Join(rapid.SliceOfN(rapid.SampledFrom(turns), 1, 4).Draw(t, "turns"), "; ")
@@ -61,7 +62,8 @@ func drawPlan(t *rapid.T) string {
 // commands can happen beside each other.
 var commands = []string{"steer", "steer", "steer", "queue", "queue", "retry", "clash", "cancel", "edit", "redeliver", "reorder", "interrupt", "resume",
 	"agent", "model", "move", "rules", "allow", "allow", "always", "reject", "correct", "answer", "answer", "dismiss", "release", "release",
-	"weather", "swap", "remove"}
+	"weather", "weather", "weather", "swap", "remove", "compact", "compact", "compact", "summary", "fork", "fork", "revert", "revert", "revert", "clear", "commit", "prune", "prune", "keep",
+	"rename", "archive", "erase"}
 
 // alone happen by themselves.
 var alone = []string{"wait", "wait", "restart", "crash", "crash", "together", "together"}
@@ -69,7 +71,7 @@ var alone = []string{"wait", "wait", "restart", "crash", "crash", "together", "t
 func drawCommand(t *rapid.T, kinds []string) step {
 	s := step{
 		Do:      rapid.SampledFrom(kinds).Draw(t, "do"),
-		Session: rapid.IntRange(0, 3).Draw(t, "session"),
+		Session: rapid.SampledFrom([]int{0, 0, 0, 0, 1, 1, 2, 3, 4, 5}).Draw(t, "session"),
 		Item:    rapid.IntRange(0, 7).Draw(t, "item"),
 		Other:   rapid.IntRange(0, 3).Draw(t, "other"),
 		Flag:    rapid.Bool().Draw(t, "flag"),
@@ -83,12 +85,30 @@ func drawCommand(t *rapid.T, kinds []string) step {
 	return s
 }
 
+// before begins a course: what was said before, so that there is something to condense, to
+// fork and to revert.
+var before = []step{
+	{Do: "steer", Plan: "call look gaze; say"},
+	{Do: "always"},
+	{Do: "always"},
+	{Do: "steer", Plan: "call echo; long"},
+	{Do: "always"},
+	{Do: "steer", Plan: "call gaze look; say"},
+	{Do: "compact"},
+	{Do: "steer", Plan: "say"},
+	{Do: "steer", Plan: "long"},
+}
+
 func drawCourse(t *rapid.T) course {
 	all := append(append([]string{}, commands...), alone...)
-	return course{
+	c := course{
 		Rules:    rapid.IntRange(0, len(ruleSets)-1).Draw(t, "rules"),
 		Recovery: rapid.IntRange(0, len(policies)-1).Draw(t, "recovery"),
 		Parallel: rapid.SampledFrom([]int{1, 4}).Draw(t, "parallel"),
-		Steps:    rapid.SliceOfN(rapid.Custom(func(t *rapid.T) step { return drawCommand(t, all) }), 6, 60).Draw(t, "steps"),
+		Window:   rapid.IntRange(0, len(windows)-1).Draw(t, "window"),
 	}
+	n := rapid.IntRange(0, len(before)).Draw(t, "past")
+	drawn := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) step { return drawCommand(t, all) }), 6, 60).Draw(t, "steps")
+	c.Steps = append(append([]step{}, before[:n]...), drawn...)
+	return c
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/plinthhost/plinth/registry"
 	"github.com/plinthhost/plinth/session"
@@ -44,6 +46,7 @@ func (w *world) behaviours() []behaviour {
 		{name: "look", asksFirst: true, idempotent: true, run: works},
 		{name: "extra", asksFirst: true, run: works},
 		{name: "here", asksFirst: true, run: works},
+		{name: "gaze", asksFirst: true, run: works},
 		{name: "slow", asksFirst: true, run: func(ctx context.Context, call session.ToolCall, effect func()) error {
 			effect()
 			return w.block(ctx, "slow "+call.ID)
@@ -116,24 +119,49 @@ func (h *host) tool(b behaviour) session.Tool {
 			if err != nil {
 				return session.ToolOutput{}, errors.Join(err, cause)
 			}
-			return Output(fmt.Sprintf("%s is done", b.name)), nil
+			words := b.name + " is done"
+			if b.name == "gaze" || b.name == "look" { // there is much to see
+				words += strings.Repeat(" and more", 40)
+			}
+			return Output(words), nil
 		},
 	}
 }
 
-// source is the weather, which every session is told of.
-func (h *host) source() session.ContextSource {
-	return Source{Names: []string{"weather"}, Run: func(context.Context, session.Observation) ([]session.SourceState, error) {
-		state := session.SourceState{Key: "weather", State: session.SourceValue}
-		switch weather := h.world.weather.Load(); weather {
-		case 0:
-			state.State = session.SourceUnavailable
-		case 1:
-			state.State = session.SourceAbsent
-		default:
-			state.Value, state.Baseline = fmt.Appendf(nil, "%d", weather), fmt.Sprintf("The weather is %d", weather)
-			state.Removed = "There is no weather"
+// sources are what sessions are told of, by key.
+var sources = []string{"weather", "moon", "star"}
+
+// observe is what there is to say of a source. There is no way to take the star back.
+func (h *host) observe(key string) session.SourceState {
+	plugin := "third/sky"
+	if key == "weather" {
+		plugin = "core/weather"
+	}
+	state := session.SourceState{Key: key, State: session.SourceValue}
+	if _, open := h.plugged.Load(plugin); !open {
+		state.State = session.SourceAbsent
+		return state
+	}
+	switch value := h.world.skies[slices.Index(sources, key)].Load(); value {
+	case 0:
+		state.State = session.SourceUnavailable
+	case 1:
+		state.State = session.SourceAbsent
+	default:
+		state.Value, state.Baseline = fmt.Appendf(nil, "%d", value), fmt.Sprintf("The %s is %d", key, value)
+		if key != "star" {
+			state.Removed = "There is no " + key
 		}
-		return []session.SourceState{state}, nil
+	}
+	return state
+}
+
+// source is a context source of some keys.
+func (h *host) source(keys ...string) session.ContextSource {
+	return Source{Names: keys, Run: func(context.Context, session.Observation) (states []session.SourceState, err error) {
+		for _, key := range keys {
+			states = append(states, h.observe(key))
+		}
+		return states, nil
 	}}
 }

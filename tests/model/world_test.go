@@ -26,20 +26,23 @@ type world struct {
 	course  course
 	host    *host
 	history *history
-	read    int64 // position up to which history has taken the log
+	read    int   // how many entries of the log history has taken
 	base    int64 // where the sessions have been made: no crash goes back beyond it
 	drafts  []session.PromptRequest
-	weather atomic.Int64
-	closing []string // requests that the step must have closed
+	skies   [3]atomic.Int64 // of the sources, in their order
+	summary atomic.Int64    // how the next summaries come out, of summaries
+	closing []string        // requests that the step must have closed
 
 	mu        sync.Mutex
 	broken    error // the first thing that must not happen
 	revisions map[string]int
 	effects   []effect
 	attempts  map[string]int
+	played    map[string]int // how many turns of a plan, by the prompt's id
 	streaming map[string]bool
 	blocked   []*gate
 	open      bool // nothing blocks any more
+	unsteady  bool // what sources say may have changed since the last rest
 }
 
 // effect is something that a tool did outside of the store.
@@ -56,8 +59,10 @@ type gate struct {
 }
 
 func newWorld(t *testing.T, c course) *world {
-	w := &world{t: t, course: c, history: newHistory(), revisions: map[string]int{}, attempts: map[string]int{}, streaming: map[string]bool{}}
-	w.weather.Store(2)
+	w := &world{t: t, course: c, history: newHistory(), revisions: map[string]int{}, attempts: map[string]int{}, played: map[string]int{}, streaming: map[string]bool{}}
+	for i := range w.skies {
+		w.skies[i].Store(2)
+	}
 	return w
 }
 
@@ -84,32 +89,46 @@ func (w *world) revise(plugin string) {
 	w.revisions[plugin]++
 }
 
-// asked counts a request to the model and holds that it was recorded, once, and that
-// the session has no other. leave ends it.
-func (w *world) asked(h *host, request session.ModelRequest) (attempt int, leave func()) {
-	h.log.mu.Lock()
-	turn := h.log.turns[request.Session]
-	h.log.turns[request.Session] = nil
-	h.log.mu.Unlock()
-	if !h.dead.Load() {
-		if digest := digestOf(request); turn == nil || turn.Digest != digest {
-			w.wrong("the model of %s is asked what no turn has recorded: %+v", request.Session, turn)
-		}
+// asked counts a request to the model and holds that it was recorded, once, as it is, and
+// that the session has no other. leave ends it.
+func (w *world) asked(ctx context.Context, h *host, request session.ModelRequest, turn string) (attempt int, leave func()) {
+	if err := h.recorded(ctx, request); err != nil && !h.dead.Load() {
+		w.wrong("the model of %s: %w", request.Session, err)
 	}
-	turnName, number := turnOf(request)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.streaming[request.Session] && w.broken == nil {
 		w.broken = fmt.Errorf("the model of %s is asked while it answers", request.Session)
 	}
 	w.streaming[request.Session] = true
-	key := fmt.Sprint(request.Session, len(request.Messages), turnName, number)
+	key := fmt.Sprint(request.Session, request.Purpose, len(request.Messages), turn)
 	w.attempts[key]++
 	return w.attempts[key], func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.streaming[request.Session] = false
 	}
+}
+
+// recorded holds a request to what the log says of it.
+func (h *host) recorded(ctx context.Context, request session.ModelRequest) error {
+	h.log.mu.Lock()
+	t := h.log.told[request.Session]
+	turn, making := t.turn, t.making
+	if request.Purpose == session.PurposeTurn {
+		t.turn = nil
+	}
+	h.log.mu.Unlock()
+	if request.Purpose == session.PurposeCompaction {
+		if making == "" {
+			return errors.New("it is asked for a summary that nothing has recorded")
+		}
+		return nil
+	}
+	if turn == nil || turn.Digest != digestOf(request) {
+		return fmt.Errorf("it is asked what no turn has recorded: %+v", turn)
+	}
+	return h.faithful(ctx, request, turn)
 }
 
 // affected records that a tool did what it does.
@@ -173,54 +192,12 @@ func (w *world) unblock() {
 
 // catchUp lets the reference take what the log has got.
 func (w *world) catchUp() error {
-	for {
-		page, err := w.host.log.Feed(w.t.Context(), w.read, 1000)
-		if err != nil {
+	entries, _ := w.host.log.snapshot()
+	for _, e := range entries[w.read:] {
+		w.read++
+		if err := w.history.enter(e); err != nil {
 			return err
 		}
-		for _, event := range page.Events {
-			w.read = event.Position
-			if err := w.history.take(event); err != nil {
-				return err
-			}
-		}
-		if !page.More {
-			return nil
-		}
-	}
-}
-
-// feed answers all events up to a position.
-func feed(ctx context.Context, log store.Log, until int64) ([]store.Event, error) {
-	var all []store.Event
-	for after := int64(0); ; {
-		page, err := log.Feed(ctx, after, 1000)
-		if err != nil {
-			return nil, err
-		}
-		for _, event := range page.Events {
-			if event.Position > until {
-				return all, nil
-			}
-			all, after = append(all, event), event.Position
-		}
-		if !page.More {
-			return all, nil
-		}
-	}
-}
-
-// replay takes events into an empty log, in the order of the store.
-func replay(ctx context.Context, log store.Log, events []store.Event) error {
-	for len(events) > 0 {
-		n := slices.IndexFunc(events, func(e store.Event) bool { return e.Aggregate != events[0].Aggregate })
-		if n < 0 {
-			n = len(events)
-		}
-		if err := log.Replay(ctx, events[:n], store.ReplayOptions{}); err != nil {
-			return fmt.Errorf("replay: %w", err)
-		}
-		events = events[n:]
 	}
 	return nil
 }
@@ -229,5 +206,10 @@ func replay(ctx context.Context, log store.Log, events []store.Event) error {
 // it.
 func expected(err error) bool {
 	_, conflict := errors.AsType[*session.ConflictError](err)
-	return err == nil || conflict || errors.Is(err, session.ErrResolved) || errors.Is(err, session.ErrBusy) || errors.Is(err, session.ErrInvalid)
+	return err == nil || conflict || errors.Is(err, session.ErrResolved) || errors.Is(err, session.ErrBusy) || errors.Is(err, session.ErrInvalid) || isGone(err)
+}
+
+// isGone tells of a session that was removed.
+func isGone(err error) bool {
+	return errors.Is(err, store.ErrDeleted) || errors.Is(err, session.ErrNotFound)
 }
