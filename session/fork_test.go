@@ -60,6 +60,32 @@ func TestAForkHasTheHistoryOfItsParent(t *testing.T) {
 	}
 }
 
+// A summary may stand behind the boundary of the next one, which has it in itself: it is
+// taken over by neither a fork nor a pruning.
+func TestAnOlderSummaryStaysBehind(t *testing.T) {
+	r := newLifeRig(t, "")
+	id := r.Create()
+	r.rounds(id, 4, 10)
+	messages := r.Messages(id)
+	r.put(id, session.CompactionEnded{Message: r.message(), Reason: session.CompactionAuto, Summary: "older", Boundary: messages[1].Seq},
+		session.CompactionEnded{Message: r.message(), Reason: session.CompactionOverflow, Summary: "newest", Boundary: messages[3].Seq})
+	r.rounds(id, 1, 10)
+	want := saidIn(r.history(id))
+	if n := len(want); n != 1+4+2 || want[0].Text != "newest" {
+		t.Fatalf("the history has %d messages, and begins with %+v", n, want[0])
+	}
+	fork := r.fork(session.ForkRequest{Session: id})
+	if diff := cmp.Diff(want, saidIn(r.history(fork.ID)), cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("the fork (-parent +fork):\n%s", diff)
+	}
+	if pruning, err := r.Sessions.Prune(t.Context(), session.System(), id); err != nil || !pruning.Pruned {
+		t.Fatalf("%+v, %v", pruning, err)
+	}
+	if diff := cmp.Diff(want, saidIn(r.history(id)), cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("the pruned session (-before +after):\n%s", diff)
+	}
+}
+
 // A fork at an earlier message has the history of that time, before and after a
 // compaction.
 func TestAForkAtAMessage(t *testing.T) {
