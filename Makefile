@@ -47,8 +47,9 @@ demo: build ## a session from prompt to answer, without a key or a network
 test: prerequisites ## all tests that need nothing but Go and a C compiler
 	$(GO) test -count=1 $(PACKAGES)
 
+# Without the packages that do nothing but start programs: those are built without the detector.
 race: prerequisites ## the tests under the race detector
-	$(GO) test -race $(PACKAGES)
+	packages=$$($(GO) list $(PACKAGES) | grep -v '/tests/e2e$$\|/tests/docs$$') && $(GO) test -race $$packages
 
 arch: prerequisites ## the rules on imports and package state
 	$(GO) test -count=1 ./tests/arch
