@@ -89,7 +89,7 @@ func TestEveryPrefixOfALogWithCompactionsCanBeContinued(t *testing.T) {
 	w := New(t, options)
 	id := condensed(t, w)
 	all := events(w, id)
-	for n := 1; n <= len(all); n++ {
+	for n := 1; n <= len(all); n += share {
 		t.Run(fmt.Sprintf("%02d-%s", n, all[n-1].Type), func(t *testing.T) {
 			w := New(t, options)
 			if err := w.Log.Replay(t.Context(), all[:n], store.ReplayOptions{}); err != nil {

@@ -540,7 +540,7 @@ func dies(command func() error) (err error) {
 func TestKilledWhileFilesAreRestored(t *testing.T) {
 	reverted := map[string]string{"a": "0", "keep": "0", "mine": "own"}
 	for _, during := range []string{"staging", "clearing"} {
-		for after := range 4 {
+		for after := 0; after < 4; after += min(share, 3) {
 			for _, then := range []string{"prompt", "again", "clear", "commit"} {
 				t.Run(fmt.Sprintf("%s-%d-%s", during, after, then), func(t *testing.T) {
 					d := newDisk(maps.Clone(untouched))
@@ -634,7 +634,7 @@ func TestEveryPrefixOfARevertCanBeContinued(t *testing.T) {
 	w.Prompt(id, "third", session.Steer)
 	events := w.Settled(id, 3)
 	taken := maps.Clone(d.taken)
-	for n := begin; n <= len(events); n++ {
+	for n := begin; n <= len(events); n += share {
 		t.Run(fmt.Sprintf("%02d-%s", n, events[n-1].Type), func(t *testing.T) {
 			place := newDisk(maps.Clone(afterSecond))
 			place.taken = maps.Clone(taken)

@@ -115,7 +115,7 @@ func (h hostile) wasm() []byte {
 func (h hostile) spec() wasm.Spec {
 	limits := h.limits
 	if limits.Deadline == 0 {
-		limits.Deadline = 5 * time.Millisecond
+		limits.Deadline = deadline
 	}
 	return wasm.Spec{
 		Name: "hostile", Wasm: h.wasm(), Entries: []string{"run"}, Limits: limits, Pure: h.pure,
@@ -206,9 +206,9 @@ func (e engine) besides(t *testing.T, fn func()) {
 			}
 		})
 	}
+	defer work.Wait() // also when fn fails the test
+	defer close(done)
 	fn()
-	close(done)
-	work.Wait()
 }
 
 // longestPause of the collector. The world stops when every guest has come to a
