@@ -43,7 +43,7 @@ func (s *Sessions) Fork(ctx context.Context, origin Origin, request ForkRequest)
 	if err != nil {
 		return Session{}, false, err
 	}
-	events, err := s.imports(origin, payloads, history, endOfLog, func(id string) string { return forkedID(request.ID, id) })
+	events, err := s.imports(origin, payloads, history, store.EndOfLog, func(id string) string { return forkedID(request.ID, id) })
 	if err != nil {
 		return Session{}, false, err
 	}

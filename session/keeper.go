@@ -149,7 +149,7 @@ func loadIDs(ctx context.Context, tx store.Tx, query string) ([]string, error) {
 
 // finish lets nobody read what a pruning has left behind.
 func (k *Keeper) finish(ctx context.Context, id string) error {
-	page, err := k.log.Read(ctx, id, endOfLog, 0)
+	head, err := store.ReadHead(ctx, k.log, id)
 	if isGone(err) {
 		return nil
 	}
@@ -163,7 +163,7 @@ func (k *Keeper) finish(ctx context.Context, id string) error {
 	if err != nil {
 		return fmt.Errorf("finish a pruning: %w", err)
 	}
-	return k.sessions.finishPruning(ctx, id, session.Pruned, page.Head.First)
+	return k.sessions.finishPruning(ctx, id, session.Pruned, head.First)
 }
 
 // keep prunes a session if its retention says so. One that works is looked at again when

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/plinthhost/plinth/store"
@@ -17,9 +16,6 @@ type Pruning struct {
 	// First is the lowest sequence that can still be read.
 	First int64
 }
-
-// endOfLog is a place behind the last event of every session.
-const endOfLog = math.MaxInt64 - 1
 
 // pruneTries is how often a pruning is tried while others write to the session.
 const pruneTries = 3
@@ -43,11 +39,10 @@ func (s *Sessions) Prune(ctx context.Context, origin Origin, id string) (pruning
 func (s *Sessions) prune(ctx context.Context, origin Origin, id string) (Pruning, error) {
 	// What is recorded from here on makes the append fail, and a drain that works has
 	// been seen before it.
-	page, err := s.log.Read(ctx, id, endOfLog, 0)
+	head, err := store.ReadHead(ctx, s.log, id)
 	if err != nil {
 		return Pruning{}, fmt.Errorf("prune session: %w", err)
 	}
-	head := page.Head
 	if s.execution.Running(id) {
 		return Pruning{}, &ConflictError{ID: id, Reason: "works, and a pruning needs an idle session", Fix: "interrupt it, or wait until it is idle"}
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 
@@ -53,8 +52,8 @@ func (b *backend) head(ctx context.Context, id string) (string, error) {
 }
 
 func (b *backend) headSeq(ctx context.Context, id string) (int64, error) {
-	page, err := b.log.Read(ctx, id, math.MaxInt64-1, 1)
-	return page.Head.Seq, err
+	head, err := store.ReadHead(ctx, b.log, id)
+	return head.Seq, err
 }
 
 func (b *backend) cursor(seq int64) string { return protocol.NewCursor(b.log.ID(), seq, "").String() }

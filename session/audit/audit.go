@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -60,11 +59,11 @@ func (a *Auditor) Session(ctx context.Context, id string) (looked []string, foun
 	}
 	var ranges []bundle.Range
 	for _, one := range looked {
-		page, err := a.Log.Read(ctx, one, math.MaxInt64-1, 1)
+		head, err := store.ReadHead(ctx, a.Log, one)
 		if err != nil {
 			return looked, nil, fmt.Errorf("audit %s: %w", one, err)
 		}
-		ranges = append(ranges, bundle.Range{Aggregate: one, First: page.Head.First, Last: page.Head.Seq})
+		ranges = append(ranges, bundle.Range{Aggregate: one, First: head.First, Last: head.Seq})
 	}
 	if found, err = a.replay(ctx, scratch, ranges); err != nil || len(found) > 0 {
 		return looked, found, err

@@ -68,18 +68,18 @@ func (p *plan) begin(ctx context.Context, log store.Log, headers []Header) error
 		if header.First < 0 || header.Events < 1 || header.Events > math.MaxInt64-header.First {
 			return at(number, "first is %d and events is %d; a session has at least one event, from 0 on", header.First, header.Events)
 		}
-		page, err := log.Read(ctx, header.Session, math.MaxInt64-1, 1)
+		head, err := store.ReadHead(ctx, log, header.Session)
 		if errors.Is(err, store.ErrDeleted) {
 			return &session.ConflictError{ID: header.Session, Reason: "was deleted here, and its id cannot be used again", Fix: "import it on another host"}
 		}
 		if err != nil {
 			return fmt.Errorf("look for %s: %w", header.Session, err)
 		}
-		if here := page.Head.Seq; here >= 0 && header.First > here+1 {
+		if here := head.Seq; here >= 0 && header.First > here+1 {
 			return &session.ConflictError{ID: header.Session, Reason: fmt.Sprintf("is here up to event %d, and the file begins with event %d: what came between was pruned", here, header.First),
 				Fix: "import it on another host"}
 		}
-		p.next[header.Session], p.here[header.Session] = header.First, page.Head.Seq
+		p.next[header.Session], p.here[header.Session] = header.First, head.Seq
 	}
 	return nil
 }

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"hash"
 	"io"
-	"math"
 	"slices"
 	"time"
 
@@ -54,15 +53,15 @@ func Open(ctx context.Context, log store.Log, blobs store.Blobs, id string, opti
 	}
 	e := &Export{log: log, blobs: blobs}
 	for _, one := range ids {
-		page, err := log.Read(ctx, one, math.MaxInt64-1, 1)
+		head, err := store.ReadHead(ctx, log, one)
 		switch {
 		case err != nil:
 			return nil, fmt.Errorf("export %s: %w", one, err)
-		case page.Head.Seq < 0 || !session.IsSessionID(one):
+		case head.Seq < 0 || !session.IsSessionID(one):
 			return nil, fmt.Errorf("session %s: %w", one, session.ErrNotFound)
 		}
-		e.headers = append(e.headers, Header{Format: Format, Version: Version, Session: one, First: page.Head.First,
-			Events: page.Head.Seq - page.Head.First + 1, Exported: options.Now.UTC().Truncate(time.Second), Log: log.ID(), Plinth: options.Plinth})
+		e.headers = append(e.headers, Header{Format: Format, Version: Version, Session: one, First: head.First,
+			Events: head.Seq - head.First + 1, Exported: options.Now.UTC().Truncate(time.Second), Log: log.ID(), Plinth: options.Plinth})
 	}
 	return e, nil
 }

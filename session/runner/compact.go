@@ -29,7 +29,9 @@ type relief struct {
 // also serves who asks for a compaction. A staged revert is committed first: what it
 // takes away is not condensed.
 func (t *turn) room(ctx context.Context, w window, committed []session.Payload) error {
-	if len(committed) > 0 && (w.session.Compact >= 0 || t.tight(w)) {
+	budget, estimate := t.reckon(w)
+	tight := estimate > budget.Limit
+	if len(committed) > 0 && (w.session.Compact >= 0 || tight) {
 		if err := t.append(ctx, committed...); err != nil {
 			return err
 		}
@@ -41,17 +43,20 @@ func (t *turn) room(ctx context.Context, w window, committed []session.Payload) 
 		}
 		return errRewritten
 	}
-	if !t.tight(w) {
+	if !tight {
 		return nil
 	}
-	return t.relieve(ctx, w, t.divide(t.model.Context), t.estimate(w))
+	return t.relieve(ctx, w, budget, estimate)
 }
 
-// tight reports a request that leaves too little room for an answer, where the host
-// is to do something about it.
-func (t *turn) tight(w window) bool {
-	budget := t.divide(t.model.Context)
-	return t.config.Compaction.Auto && budget.Window > 0 && t.estimate(w) > budget.Limit
+// reckon answers the budget of the model's window and the tokens of the turn's request;
+// none where the host is not to do anything about their number.
+func (t *turn) reckon(w window) (budget compaction.Budget, estimate int64) {
+	budget = t.divide(t.model.Context)
+	if t.config.Compaction.Auto && budget.Window > 0 {
+		estimate = t.estimate(w)
+	}
+	return budget, estimate
 }
 
 // relieve makes room: old results go where that is enough, else the history is

@@ -540,7 +540,10 @@ func dies(command func() error) (err error) {
 func TestKilledWhileFilesAreRestored(t *testing.T) {
 	reverted := map[string]string{"a": "0", "keep": "0", "mine": "own"}
 	for _, during := range []string{"staging", "clearing"} {
-		for after := 0; after < 4; after += min(share, 3) {
+		for after := range 4 {
+			if after%min(share, 3) != 0 {
+				continue
+			}
 			for _, then := range []string{"prompt", "again", "clear", "commit"} {
 				t.Run(fmt.Sprintf("%s-%d-%s", during, after, then), func(t *testing.T) {
 					d := newDisk(maps.Clone(untouched))

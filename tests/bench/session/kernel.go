@@ -123,8 +123,8 @@ func (k *kernel) prompt(ctx context.Context, id string) error {
 
 // head answers the last sequence of a session, as the API does with every page.
 func (k *kernel) head(ctx context.Context, id string) (int64, error) {
-	page, err := k.log.Read(ctx, id, 1<<62, 1)
-	return page.Head.Seq, err
+	head, err := store.ReadHead(ctx, k.log, id)
+	return head.Seq, err
 }
 
 // completed reports whether the event ends an activity. One that failed is an error.
