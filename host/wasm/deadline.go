@@ -30,8 +30,9 @@ func (c *call) operation() *operationContext {
 	return c.operating
 }
 
-// end is called when the operation has answered.
+// end is called when the operation has answered. All of its time counts.
 func (o *operationContext) end() {
+	o.call.lap(time.Now(), forEver)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.over = true

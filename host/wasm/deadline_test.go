@@ -136,6 +136,39 @@ func TestSleepGivesTheProcessorUp(t *testing.T) {
 	}
 }
 
+// tells is a guest that prints a line, and another.
+func tells() wasm.Spec {
+	guest := new(Module)
+	write := guest.Import(wasi, "fd_write", Types(I32, I32, I32, I32), Types(I32))
+	guest.Core().Data(2000, vectors(2008, 5)+"line\n")
+	print := Code(Const(1), Const(2000), Const(1), Const(1100), Call(write), Drop)
+	guest.Entry("tell", print, print, Const64(0))
+	return wasm.Spec{Wasm: guest.Bytes(), Entries: []string{"tell"}}
+}
+
+// What a quick guest could not have run, the machine took: a busy machine fails no
+// codec. Whoever waits for a tool waits for that as well.
+func TestTimeTheMachineTookIsNotAQuickCalls(t *testing.T) {
+	for _, lane := range []wasm.Lane{wasm.LaneQuick, wasm.LaneTool} {
+		inBubble(t, func(t *testing.T, engine *wasm.Engine) {
+			module := loadIn(t, engine, tells())
+			lines := 0
+			stop := func(string) { // as a machine would that has others to run
+				if lines++; lines == 1 {
+					time.Sleep(time.Second)
+				}
+			}
+			result, err := module.Call(t.Context(), wasm.Request{Entry: "tell", Lane: lane, Deadline: 20 * time.Millisecond, Log: stop})
+			if lane == wasm.LaneQuick && (err != nil || result.Duration != time.Millisecond || lines != 2) {
+				t.Errorf("quick: %s counted, %d lines, %v", result.Duration, lines, err)
+			}
+			if lane == wasm.LaneTool && !errors.Is(err, wasm.ErrDeadline) {
+				t.Errorf("tool: %v", err)
+			}
+		})
+	}
+}
+
 // Waiting for the first turn is not the call's time, in no lane.
 func TestTimeBeforeTheGuestBeginsDoesNotCount(t *testing.T) {
 	for _, lane := range []wasm.Lane{wasm.LaneQuick, wasm.LaneTool} {

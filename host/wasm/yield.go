@@ -47,10 +47,12 @@ func (c *call) charge(fuel int64) {
 // pause checks the call and lets others run.
 func (c *call) pause() {
 	now := time.Now()
+	c.lap(now, stretch)
 	c.check(now)
 	if now.Sub(c.breathed) >= breath {
 		runtime.Gosched()
 		now = time.Now()
+		c.lap(now, 0)
 		c.breathed = now
 	}
 	// A guest that was told of its end has no time to wait for, and little to go on.
@@ -59,6 +61,14 @@ func (c *call) pause() {
 		if c.processor.contended() {
 			c.waitTurn(c.processor.handOver)
 		}
+	}
+}
+
+// lap counts at most that much of what passed since the last look at a quick call. A
+// tool's time is what passes.
+func (c *call) lap(now time.Time, most time.Duration) {
+	if c.lane == LaneQuick {
+		c.watch.lap(now, most)
 	}
 }
 
