@@ -111,6 +111,20 @@ func (r *Registries) Replace(scope Scope) (*Retirement, error) {
 	return former.retirementOrDone(), nil
 }
 
+// Check answers what Replace would fail with, and changes nothing. Who changes scopes
+// one after the other knows by it that the next Replace will do.
+func (r *Registries) Check(scope Scope) error {
+	if err := r.check(scope); err != nil {
+		return fmt.Errorf("open scope: %w", err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.conflict(scope); err != nil {
+		return fmt.Errorf("open scope: %w", err)
+	}
+	return nil
+}
+
 // Remove closes the scope with that ID and Location and reveals what it
 // shadowed. It reports whether the scope was open; if it was not, the
 // retirement is done already.

@@ -170,6 +170,38 @@ func kindOf(eventType string) (kind, bool) { //nolint:cyclop,funlen // a table
 		return of[ApprovalSaved](), true
 	case "host.approval.removed":
 		return of[ApprovalRemoved](), true
+	case "host.plugin.staged":
+		return of[PluginStaged](), true
+	case "host.plugin.held":
+		return of[PluginHeld](), true
+	case "host.plugin.approved":
+		return of[PluginApproved](), true
+	case "host.plugin.activated":
+		return of[PluginActivated](), true
+	case "host.plugin.started":
+		return of[PluginStarted](), true
+	case "host.plugin.proved":
+		return of[PluginProved](), true
+	case "host.plugin.faulted":
+		return of[PluginFaulted](), true
+	case "host.plugin.retired":
+		return of[PluginRetired](), true
+	case "host.plugin.failed":
+		return of[PluginFailed](), true
+	case "host.plugin.rolled_back":
+		return of[PluginRolledBack](), true
+	case "host.plugin.quarantined":
+		return of[PluginQuarantined](), true
+	case "host.plugin.disabled":
+		return of[PluginDisabled](), true
+	case "host.plugin.enabled":
+		return of[PluginEnabled](), true
+	case "host.plugin.removed":
+		return of[PluginRemoved](), true
+	case "host.folder.trusted":
+		return of[FolderTrusted](), true
+	case "host.folder.distrusted":
+		return of[FolderDistrusted](), true
 	}
 	return kind{}, false
 }

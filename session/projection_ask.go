@@ -40,6 +40,9 @@ func (p projector) host(payload Payload) error {
 		return p.exec(`DELETE FROM approval WHERE root = $1 AND plugin = $2 AND action = $3 AND resource = $4`,
 			e.Root, e.Plugin, e.Action, e.Resource)
 	}
+	if mine, err := p.onPlugin(payload); mine || err != nil {
+		return err
+	}
 	return fmt.Errorf("%w: %s is no event of the host", ErrInvalid, payload.EventType())
 }
 

@@ -42,7 +42,7 @@ func (d *drain) boundary(ctx context.Context, a *activity) (*turn, error) {
 		if err != nil {
 			return nil, err
 		}
-		t := &turn{drain: d, activity: a, pin: d.Registries.Pin(w.session.Location.Directory)}
+		t := &turn{drain: d, activity: a, pin: d.Registries.Pin(w.session.Location.Root)}
 		if err = t.prepare(ctx, w); err == nil {
 			return t, nil
 		}

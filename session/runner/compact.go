@@ -176,7 +176,7 @@ func (d *drain) condense(ctx context.Context) error {
 	if err != nil && !undecodable(err) {
 		return err
 	}
-	t := &turn{drain: d, activity: newActivity(d, session.OpenedByResume, promoteNothing), pin: d.Registries.Pin(w.session.Location.Directory)}
+	t := &turn{drain: d, activity: newActivity(d, session.OpenedByResume, promoteNothing), pin: d.Registries.Pin(w.session.Location.Root)}
 	defer func(pin *registry.Pin) { pin.Release() }(t.pin)
 	if err != nil {
 		return t.decline(ctx, session.CompactionManual, err)

@@ -116,7 +116,7 @@ func (d *drain) idempotent(location session.Location, call *session.ToolPart) bo
 	if call.State != session.ToolStateRunning || call.Hosted {
 		return false
 	}
-	pin := d.Registries.Pin(location.Directory)
+	pin := d.Registries.Pin(location.Root)
 	defer pin.Release()
 	entry, ok := registry.Lookup(pin, d.Kinds.Tools, call.Name)
 	return ok && entry.Revision == call.Revision && entry.Value.Definition().Idempotent
@@ -218,7 +218,7 @@ func (d *drain) rerun(ctx context.Context, a *activity, r remains) (again bool, 
 		}
 		return false, d.abandon(ctx, a, err)
 	}
-	t := &turn{drain: d, activity: a, pin: d.Registries.Pin(w.session.Location.Directory)}
+	t := &turn{drain: d, activity: a, pin: d.Registries.Pin(w.session.Location.Root)}
 	defer t.release()
 	unusable := t.choose(ctx, w, 0)
 	turnCtx, cancel := t.begin(ctx)

@@ -81,7 +81,7 @@ func (r *Runner) Report(ctx context.Context, id string) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	t := &turn{drain: d, pin: d.Registries.Pin(w.session.Location.Directory)}
+	t := &turn{drain: d, pin: d.Registries.Pin(w.session.Location.Root)}
 	defer t.pin.Release()
 	report := Report{Epoch: -1}
 	_, err = t.draft(ctx, &w, promoted, step)

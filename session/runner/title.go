@@ -137,7 +137,7 @@ func firstPrompt(ctx context.Context, tx store.Tx, id string) (string, error) {
 // agent for it.
 func (r *Runner) titleOf(ctx context.Context, lineage []session.Session, prompt string, model *session.ModelRef) (session.Renamed, error) {
 	d := &drain{Runner: r, session: lineage[0].ID}
-	t := &turn{drain: d, activity: newActivity(d, session.OpenedByPrompt, promoteNothing), pin: r.Registries.Pin(lineage[0].Location.Directory),
+	t := &turn{drain: d, activity: newActivity(d, session.OpenedByPrompt, promoteNothing), pin: r.Registries.Pin(lineage[0].Location.Root),
 		current: lineage[0], lineage: lineage}
 	defer t.pin.Release()
 	agent, known := r.Agents.Agent(session.AgentTitle)
