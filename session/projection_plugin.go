@@ -35,7 +35,7 @@ func (p projector) onPlugin(payload Payload) (bool, error) { //nolint:cyclop,fun
 	case PluginQuarantined:
 		return true, p.pluginQuarantined(e)
 	case PluginDisabled:
-		return true, p.setPlugin(e.Plugin, e.Location, `state = 'disabled', configured = $1, error = '', attempts = 0`, e.Configured)
+		return true, p.pluginDisabled(e)
 	case PluginEnabled:
 		return true, p.setPlugin(e.Plugin, e.Location, `state = 'staged', configured = 0, error = '', attempts = 0`)
 	case PluginRemoved:
@@ -188,8 +188,16 @@ func (p projector) pluginRolledBack(e PluginRolledBack) error {
 	return p.setPlugin(e.Plugin, e.Location, `error = $1`, e.Reason)
 }
 
+// pluginDisabled leaves open whether the plugin ever served.
+func (p projector) pluginDisabled(e PluginDisabled) error {
+	if err := p.exec(`UPDATE plugin_revision SET state = 'retiring' WHERE plugin = $1 AND location = $2 AND state = 'active'`, e.Plugin, e.Location); err != nil {
+		return err
+	}
+	return p.setPlugin(e.Plugin, e.Location, `state = 'disabled', configured = $1, error = '', attempts = 0`, e.Configured)
+}
+
 func (p projector) pluginQuarantined(e PluginQuarantined) error {
-	if err := p.setRevision(e.Plugin, e.Location, e.Revision, `error = $1`, e.Reason); err != nil {
+	if err := p.setRevision(e.Plugin, e.Location, e.Revision, `state = 'retiring', error = $1`, e.Reason); err != nil {
 		return err
 	}
 	return p.setPlugin(e.Plugin, e.Location, `state = 'quarantined', error = $1`, e.Reason)

@@ -16,8 +16,8 @@ import (
 
 // contributions binds what a manifest declares to the kernel's ports. The
 // connections it made are answered also beside an error.
-func (m *Manager) contributions(plugin *bridge.Plugin, manifest abi.Manifest) (all []registry.Contribution, connections []io.Closer, err error) {
-	grants, err := m.grants(manifest)
+func (m *Manager) contributions(plugin *bridge.Plugin, manifest abi.Manifest, terms Terms) (all []registry.Contribution, connections []io.Closer, err error) {
+	grants, err := m.grants(manifest, terms)
 	if grants.Fetcher != nil {
 		connections = append(connections, grants.Fetcher)
 	}
@@ -44,9 +44,9 @@ func (m *Manager) contributions(plugin *bridge.Plugin, manifest abi.Manifest) (a
 		all = append(all, m.options.Kinds.Tools.Contribute(declared.Name, 0, tool))
 	}
 	if len(manifest.Contexts) > 0 {
-		keys, spec := m.sources(manifest)
+		keys, spec := sources(manifest, terms.Required)
 		source := bridge.NewContext(plugin, keys, spec, reach)
-		all = append(all, m.options.Kinds.Contexts.Contribute(manifest.ID, 0, source))
+		all = append(all, m.options.Kinds.Contexts.Contribute(manifest.ID, terms.Order, source))
 	}
 	for _, declared := range manifest.Transforms {
 		transform := bridge.NewTransform(plugin, session.TransformSpec{
@@ -54,7 +54,7 @@ func (m *Manager) contributions(plugin *bridge.Plugin, manifest abi.Manifest) (a
 		})
 		all = append(all, m.options.Kinds.Transforms.Contribute(qualified(manifest.ID, declared.Name), declared.Order, transform))
 	}
-	providers, opened, err := m.providers(plugin, manifest)
+	providers, opened, err := m.codecs(plugin, manifest, terms)
 	return append(all, providers...), append(connections, opened...), err
 }
 
@@ -66,14 +66,15 @@ func parts(names []string) []session.RequestPart {
 	return all
 }
 
-// providers joins the plugin's codecs with the operator's connections to them.
-func (m *Manager) providers(plugin *bridge.Plugin, manifest abi.Manifest) (all []registry.Contribution, connections []io.Closer, err error) {
-	for _, name := range slices.Sorted(maps.Keys(m.options.Providers)) {
-		connection := m.options.Providers[name]
-		if connection.Plugin != manifest.ID {
+// codecs joins the plugin's codecs with the operator's connections to them.
+func (m *Manager) codecs(plugin *bridge.Plugin, manifest abi.Manifest, terms Terms) (all []registry.Contribution, connections []io.Closer, err error) {
+	_, configured := m.configured(manifest.ID)
+	for _, name := range slices.Sorted(maps.Keys(terms.Providers)) {
+		connection, ok := configured[name]
+		if !ok { // of an earlier revision
 			continue
 		}
-		declared, err := codec(manifest, name, connection.Codec)
+		declared, err := codec(manifest, name, terms.Providers[name])
 		if err != nil {
 			return nil, connections, err
 		}

@@ -2,21 +2,20 @@ package plugin
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/plinthhost/plinth/host/bridge"
+	"github.com/plinthhost/plinth/host/depot"
 	"github.com/plinthhost/plinth/host/egress"
-	"github.com/plinthhost/plinth/host/extism"
+	"github.com/plinthhost/plinth/host/probation"
 	"github.com/plinthhost/plinth/host/replay"
 	"github.com/plinthhost/plinth/host/secret"
 	"github.com/plinthhost/plinth/host/wasm"
@@ -29,6 +28,10 @@ type Options struct {
 	Engine     EngineOptions
 	Registries *registry.Registries
 	Kinds      session.Kinds
+	// Ledger is the plugins' part of the log.
+	Ledger *session.Plugins
+	// Depot keeps the packed plugins.
+	Depot *depot.Depot
 	// Services are what host operations work with.
 	Services *bridge.Services
 	// Network is what plugins' requests go through; nil for a direct connection.
@@ -41,6 +44,10 @@ type Options struct {
 	Rejected  func(reference string, value secret.Value)
 	Providers map[string]Connection
 	Settings  map[string]Settings
+	// Development: what comes from configured folders is granted all it asks for.
+	Development bool
+	Probation   probation.Limits
+	Backoff     probation.Backoff
 	// Recordings keep the calls that are recorded; nil when nothing is.
 	Recordings replay.Sink
 	Version    string // the host's, for recordings
@@ -54,6 +61,8 @@ type Connection struct {
 	Codec string
 	// Open makes the connection with the manifest's auth.
 	Open func(auth egress.Auth) (*egress.Client, error)
+	// Refused is why it cannot be used; nil when it can.
+	Refused error
 }
 
 // Settings is what the operator says of one plugin.
@@ -68,10 +77,12 @@ type Settings struct {
 	// may fetch, beside what its manifest asks for.
 	Files []string
 	URLs  []string
-	// Record says which calls are recorded.
+	// Record says which calls of a plugin are recorded.
 	Record Record
 	// ExtismSDK: it runs by extism/go-sdk, unmetered.
 	ExtismSDK bool
+	// Order is where its context sources stand among others; lower comes first.
+	Order int
 }
 
 // Record says which calls of a plugin are recorded.
@@ -84,34 +95,50 @@ const (
 	RecordAll     Record = "all"
 )
 
-// State is where a plugin stands.
-type State string
-
-// The states.
+// Sources of plugins, as the log names them.
 const (
-	Active   State = "active"
-	Failed   State = "failed"
-	Disabled State = "disabled"
+	SourceBuiltin = "builtin"
+	SourceFolder  = "folder"  // a configured one
+	SourceProject = "project" // a trusted project's .plinth/plugins
+	SourceUpload  = "upload"
+	SourceURL     = "url"
 )
 
-// Status tells of one plugin.
-type Status struct {
-	ID       string
-	Version  string
-	Origin   string
-	Revision string
-	State    State
-	Error    string
-}
-
-// Manager owns the engine and the plugins' scopes.
+// Manager owns the engine and the plugins' scopes. It is safe for use by several
+// goroutines.
 type Manager struct {
 	options Options
 	engine  *wasm.Engine
+	life    context.Context // until Close
+	end     context.CancelFunc
+	work    sync.WaitGroup
+	ready   chan struct{} // closed when what was found at the start has been tried
 
-	mu          sync.Mutex
-	status      []Status
-	connections []io.Closer
+	// commit orders the changes of the registries with what the log says of them.
+	commit sync.Mutex
+	// keeping is held for reading from a Put into the depot until the log names the
+	// digest, and for writing by what removes digests that it does not name.
+	keeping sync.RWMutex
+
+	mu        sync.Mutex
+	slots     map[place]*slot
+	settings  map[string]Settings
+	providers map[string]Connection
+	refused   map[string]Refusal // by origin
+	builtins  map[string]Candidate
+	trusted   map[string]bool
+	watching  *watching
+	started   bool
+	closed    bool
+}
+
+// place names a slot.
+type place struct{ id, location string }
+
+// Refusal is a plugin that could not even be read.
+type Refusal struct {
+	Origin string
+	Error  string
 }
 
 // NewManager makes a manager without plugins.
@@ -120,191 +147,116 @@ func NewManager(options Options) (*Manager, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Manager{options: options, engine: engine}, nil
+	m := &Manager{options: options, engine: engine, ready: make(chan struct{}), slots: map[place]*slot{}, refused: map[string]Refusal{},
+		builtins: map[string]Candidate{}, trusted: map[string]bool{}, settings: options.Settings, providers: options.Providers}
+	m.life, m.end = context.WithCancel(context.Background())
+	return m, nil
 }
 
-// Add admits a plugin and opens its scope. What fails changes nothing, is kept in
-// the status, and is answered.
-func (m *Manager) Add(ctx context.Context, candidate Candidate) error {
-	status := Status{ID: candidate.Manifest.ID, Version: candidate.Manifest.Version, Origin: candidate.Origin, State: Active}
-	if m.options.Settings[status.ID].Disabled {
-		status.State = Disabled
-		m.record(status)
-		return nil
-	}
-	revision, err := "", m.vacant(status.ID)
-	if err == nil {
-		revision, err = m.activate(ctx, candidate)
-	}
-	status.Revision = revision
-	if err != nil {
-		err = fmt.Errorf("plugin %s from %s: %w", candidate.Manifest.ID, candidate.Origin, err)
-		status.State, status.Error = Failed, err.Error()
-		m.standIn(candidate)
-	}
-	m.record(status)
-	return err
-}
-
-// vacant refuses an id that an active plugin has: a scope of that id would take its
-// place.
-func (m *Manager) vacant(id string) error {
-	for _, status := range m.Plugins() {
-		if status.ID == id && status.State == Active {
-			return fmt.Errorf("the plugin from %s has this id; remove one, or give it an id of its own", status.Origin)
+// configured are the operator's settings of a plugin, and the providers that want it.
+func (m *Manager) configured(id string) (Settings, map[string]Connection) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	providers := map[string]Connection{}
+	for name, connection := range m.providers {
+		if connection.Plugin == id && connection.Refused == nil {
+			providers[name] = connection
 		}
 	}
+	return m.settings[id], providers
+}
+
+// slot is the plugin's in the scope, made when it is new.
+func (m *Manager) slot(id, location string) *slot {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	at := place{id, location}
+	if m.slots[at] == nil {
+		m.slots[at] = newSlot(id, location)
+	}
+	return m.slots[at]
+}
+
+// all are the slots by id and Location.
+func (m *Manager) all() []*slot {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.SortedFunc(maps.Values(m.slots), func(a, b *slot) int {
+		return strings.Compare(a.id+"\x00"+a.location, b.id+"\x00"+b.location)
+	})
+}
+
+// begin counts work in, so that Close waits for it. ErrClosed after that.
+func (m *Manager) begin() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return wasm.ErrClosed
+	}
+	m.work.Add(1)
 	return nil
 }
 
-// Refused keeps a plugin that could not even be read in the status.
+// Ready waits until the plugins that were found at the start have been tried, until ctx
+// ends, or for the time at most.
+func (m *Manager) Ready(ctx context.Context, most time.Duration) {
+	timer := time.NewTimer(most)
+	defer timer.Stop()
+	select {
+	case <-m.ready:
+	case <-timer.C:
+	case <-ctx.Done():
+	case <-m.life.Done():
+	}
+}
+
+// Refused keeps a plugin that could not even be read, until its origin changes.
 func (m *Manager) Refused(err error) {
-	status := Status{State: Failed, Error: err.Error()}
+	refusal := Refusal{Error: err.Error()}
 	if manifest, ok := errors.AsType[*ManifestError](err); ok {
-		status.Origin = manifest.File
+		refusal.Origin = manifest.File
 	} else if source, ok := errors.AsType[*SourceError](err); ok {
-		status.Origin = source.Origin
+		refusal.Origin = source.Origin
 	}
-	m.record(status)
-}
-
-func (m *Manager) record(status Status) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.status = append(m.status, status)
+	m.refused[refusal.Origin] = refusal
 }
 
-// Plugins answers the status of all, in the order they were added.
-func (m *Manager) Plugins() []Status {
+// forgive forgets what was refused from an origin.
+func (m *Manager) forgive(origin string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return slices.Clone(m.status)
-}
-
-// Missing names the configured providers whose plugin is not there, ascending.
-func (m *Manager) Missing() []string {
-	var missing []string
-	active := map[string]bool{}
-	for _, status := range m.Plugins() {
-		active[status.ID] = active[status.ID] || status.State == Active
-	}
-	for _, name := range slices.Sorted(maps.Keys(m.options.Providers)) {
-		if plugin := m.options.Providers[name].Plugin; !active[plugin] {
-			missing = append(missing, fmt.Sprintf("provider %s needs the plugin %s, which is not active", name, plugin))
-		}
-	}
-	return missing
-}
-
-func (m *Manager) activate(ctx context.Context, candidate Candidate) (revision string, err error) {
-	manifest := candidate.Manifest
-	config, err := checkConfig(manifest, m.options.Settings[manifest.ID].Config)
-	if err != nil {
-		return "", err
-	}
-	revision = revisionOf(candidate.Wasm, config)
-	limits, err := operatorLimits(manifest.ID, m.options.Settings[manifest.ID].Limits)
-	if err != nil {
-		return revision, err
-	}
-	spec, err := specOf(candidate, config, limits)
-	if err != nil {
-		return revision, err
-	}
-	logger := m.options.Logger.Named(manifest.ID)
-	module, err := m.load(ctx, spec, revision, logger)
-	if err != nil {
-		return revision, err
-	}
-	plugin := &bridge.Plugin{ID: manifest.ID, Revision: revision, Builtin: candidate.Builtin, Operations: int64(spec.Limits.Operations), LogBytes: int64(spec.Limits.LogBytes),
-		Caller: bridge.NewCaller(module), Log: func(level, line string) { logger.Log(hclog.LevelFromString(level), line) }}
-	contributions, connections, err := m.contributions(plugin, manifest)
-	if err == nil {
-		_, err = m.options.Registries.Replace(registry.Scope{ID: manifest.ID, Builtin: candidate.Builtin, Revision: revision, Contributions: contributions})
-	}
-	if err != nil {
-		for _, connection := range connections {
-			err = errors.Join(err, connection.Close())
-		}
-		return revision, errors.Join(err, module.Close())
-	}
-	m.mu.Lock()
-	m.connections = append(m.connections, connections...)
-	if _, ok := module.(*extism.Module); ok { // the engine closes its own
-		m.connections = append(m.connections, module)
-	}
-	m.mu.Unlock()
-	return revision, nil
-}
-
-// module is what an engine has loaded.
-type module interface {
-	bridge.Module
-	io.Closer
-}
-
-// load has the module run as the operator wants it.
-func (m *Manager) load(ctx context.Context, spec wasm.Spec, revision string, logger hclog.Logger) (module, error) {
-	settings := m.options.Settings[spec.Name]
-	if settings.ExtismSDK {
-		if settings.Record != "" && settings.Record != RecordOff {
-			return nil, fmt.Errorf("plugins.%q: calls by extism-sdk cannot be recorded; set record = \"off\"", spec.Name)
-		}
-		return extism.Load(ctx, extism.Options{Contract: bridge.Contract(), Refuse: bridge.Refuse, Logger: logger}, spec)
-	}
-	if settings.Record == "" || settings.Record == RecordOff {
-		return m.engine.Load(ctx, spec)
-	}
-	spec.Start = replay.Start
-	loaded, err := m.engine.Load(ctx, spec)
-	if err != nil {
-		return nil, err
-	}
-	return recordedModule{Recorder: m.recorder(loaded, revision, settings.Record, logger), Closer: loaded}, nil
-}
-
-// recordedModule is a module whose calls are recorded.
-type recordedModule struct {
-	*replay.Recorder
-	io.Closer
-}
-
-func (m *Manager) recorder(loaded *wasm.Module, revision string, record Record, logger hclog.Logger) *replay.Recorder {
-	options := replay.Options{Sink: m.options.Recordings, Host: m.options.Version, Revision: revision, CallID: bridge.CallID, Failed: bridge.Failed,
-		Lost: func(err error) { logger.Warn("a recording is lost", "error", err) }}
-	if record == RecordFailing {
-		options.Sink = replay.Failing(options.Sink)
-	}
-	if m.options.Scrubber != nil {
-		options.Scrubber = m.options.Scrubber
-	}
-	return replay.Record(loaded, options)
-}
-
-// revisionOf names a module with its settings.
-func revisionOf(module, config []byte) string {
-	hash := sha256.New()
-	hash.Write(module)
-	hash.Write([]byte{0})
-	hash.Write(config)
-	return hex.EncodeToString(hash.Sum(nil))[:16]
+	maps.DeleteFunc(m.refused, func(key string, _ Refusal) bool { return key == origin || strings.HasPrefix(key, origin+"/") })
 }
 
 // Close closes all plugins and waits for their calls. Safe twice.
 func (m *Manager) Close() error {
-	for _, status := range m.Plugins() {
-		m.options.Registries.Remove(status.ID, "") // also what stands in for one that failed
-	}
 	m.mu.Lock()
-	connections := m.connections
-	m.connections = nil
+	m.closed = true
+	watching := m.watching
 	m.mu.Unlock()
-	err := m.engine.Close()
-	for _, connection := range connections {
-		err = errors.Join(err, connection.Close())
+	m.end()
+	var err error
+	if watching != nil {
+		err = watching.close()
 	}
-	return err
+	for _, s := range m.all() {
+		m.options.Registries.Remove(s.id, s.location) // also what stands in for one that failed
+		if serving := s.serve(nil); serving != nil {
+			err = errors.Join(err, serving.close())
+		}
+	}
+	m.work.Wait()
+	return errors.Join(err, m.engine.Close())
 }
+
+// isGone reports that the log knows no such plugin any more.
+func isGone(err error) bool { return errors.Is(err, session.ErrNotFound) }
 
 // qualified is a transform's name in the registry.
 func qualified(plugin, name string) string { return strings.Join([]string{plugin, name}, "/") }
+
+func named(candidate Candidate, err error) error {
+	return fmt.Errorf("plugin %s from %s: %w", candidate.Manifest.ID, candidate.Origin, err)
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 
@@ -14,8 +15,8 @@ import (
 
 // sources answers the keys of a manifest's context sources, ascending, and what the
 // manifest and the operator say of them.
-func (m *Manager) sources(manifest abi.Manifest) (keys []string, spec session.SourceSpec) {
-	spec = session.SourceSpec{Required: m.options.Settings[manifest.ID].Required, Schemas: map[string]json.RawMessage{}}
+func sources(manifest abi.Manifest, required bool) (keys []string, spec session.SourceSpec) {
+	spec = session.SourceSpec{Required: required, Schemas: map[string]json.RawMessage{}}
 	for _, source := range manifest.Contexts {
 		keys = append(keys, source.Key)
 		if source.Schema != "" {
@@ -26,31 +27,46 @@ func (m *Manager) sources(manifest abi.Manifest) (keys []string, spec session.So
 	return keys, spec
 }
 
-// standIn contributes the context sources of a plugin that does not run as unavailable:
+// standIn contributes the context sources of a plugin that does not serve as unavailable:
 // what sessions were told by it stays told until somebody removes it.
-func (m *Manager) standIn(candidate Candidate) {
-	manifest := candidate.Manifest
-	if len(manifest.Contexts) == 0 || m.vacant(manifest.ID) != nil {
+func (m *Manager) standIn(s *slot, candidate Candidate) {
+	m.commit.Lock()
+	defer m.commit.Unlock()
+	if _, serving := s.look(); serving != nil {
 		return
 	}
-	keys, spec := m.sources(manifest)
-	_, err := m.options.Registries.Replace(registry.Scope{ID: manifest.ID, Builtin: candidate.Builtin,
-		Contributions: []registry.Contribution{m.options.Kinds.Contexts.Contribute(manifest.ID, 0, session.ContextSource(standIn{keys, spec}))}})
-	if err != nil { // such as a key that somebody else answers for, which may be why it does not run
-		m.options.Logger.Warn("nothing stands in for the context sources of a plugin", "plugin", manifest.ID, "error", err)
+	if _, err := m.standFor(s, candidate); err != nil { // such as a key that somebody else answers for, which may be why it does not serve
+		m.options.Logger.Warn("nothing stands in for the context sources of a plugin", "plugin", s.id, "error", err)
+	}
+	if err := m.standForProviders(nil); err != nil {
+		m.options.Logger.Warn("nothing says why a provider is not there", "plugin", s.id, "error", err)
 	}
 }
 
-// RequireMissing has the plugins that the operator requires and that were not added stand
-// for a source that is unavailable, so that no session begins without them.
-func (m *Manager) RequireMissing() error {
-	known := map[string]bool{}
-	for _, status := range m.Plugins() {
-		known[status.ID] = true
+// standFor puts the stand-in in the place of what the slot contributes. The caller has
+// the commit.
+func (m *Manager) standFor(s *slot, candidate Candidate) (*registry.Retirement, error) {
+	settings, _ := m.configured(s.id)
+	scope := registry.Scope{ID: s.id, Location: s.location, Builtin: candidate.Builtin}
+	if keys, spec := sources(candidate.Manifest, settings.Required); len(keys) > 0 {
+		scope.Contributions = append(scope.Contributions, m.options.Kinds.Contexts.Contribute(s.id, settings.Order, session.ContextSource(standIn{keys, spec})))
 	}
-	for _, id := range slices.Sorted(maps.Keys(m.options.Settings)) {
-		settings := m.options.Settings[id]
-		if !settings.Required || settings.Disabled || known[id] {
+	return m.options.Registries.Replace(scope)
+}
+
+// requireMissing has the plugins that the operator requires and that are not there stand
+// for a source that is unavailable, so that no session begins without them.
+func (m *Manager) requireMissing() error {
+	m.commit.Lock()
+	defer m.commit.Unlock()
+	m.mu.Lock()
+	settings := maps.Clone(m.settings)
+	m.mu.Unlock()
+	for _, id := range slices.Sorted(maps.Keys(settings)) {
+		if !settings[id].Required || settings[id].Disabled {
+			continue
+		}
+		if known, _ := m.slot(id, "").look(); known.State != "" {
 			continue
 		}
 		m.options.Logger.Error("a required plugin is not there, so no session can begin; add it, or take required out of its settings", "plugin", id)
@@ -82,4 +98,90 @@ func (s standIn) Observe(context.Context, session.Observation) ([]session.Source
 		states[i] = session.SourceState{Key: key, State: session.SourceUnavailable}
 	}
 	return states, nil
+}
+
+// unavailableScope has the providers that say why they are not there.
+const unavailableScope = "core/unavailable"
+
+// standForProviders puts a provider that says why it cannot answer in the place of each
+// that the operator configured and no plugin serves, nor the one that comes next; nil for
+// none. A session that uses one learns the reason, not only the name. The caller has the
+// commit.
+func (m *Manager) standForProviders(next *serving) error {
+	served := map[string]bool{}
+	serves := func(one *serving) {
+		if one != nil {
+			for name := range one.terms.Providers {
+				served[name] = true
+			}
+		}
+	}
+	serves(next)
+	for _, s := range m.all() {
+		_, serving := s.look()
+		serves(serving)
+	}
+	missing := m.missing(served)
+	if len(missing) == 0 {
+		m.options.Registries.Remove(unavailableScope, "")
+		return nil
+	}
+	scope := registry.Scope{ID: unavailableScope}
+	for _, name := range slices.Sorted(maps.Keys(missing)) {
+		scope.Contributions = append(scope.Contributions, m.options.Kinds.Providers.Contribute(name, 0, session.Provider(unavailable{missing[name]})))
+	}
+	_, err := m.options.Registries.Replace(scope)
+	return err
+}
+
+// missing are the reasons why configured providers are not there.
+func (m *Manager) missing(served map[string]bool) map[string]string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	reasons := map[string]string{}
+	for name, connection := range m.providers {
+		if served[name] {
+			continue
+		}
+		if connection.Refused != nil {
+			reasons[name] = connection.Refused.Error()
+			continue
+		}
+		var known session.Plugin
+		if s := m.slots[place{connection.Plugin, ""}]; s != nil {
+			known, _ = s.look()
+		}
+		reasons[name] = fmt.Sprintf("the provider %s needs the plugin %s, which %s", name, connection.Plugin, whyNot(known))
+	}
+	return reasons
+}
+
+// whyNot says why a plugin does not serve.
+func whyNot(known session.Plugin) string {
+	switch known.State {
+	case session.PluginStateFailed:
+		return "was refused: " + known.Error
+	case session.PluginStateDisabled:
+		if known.Configured {
+			return fmt.Sprintf("is disabled; enable it in [plugins.%q]", known.ID)
+		}
+		return fmt.Sprintf("is disabled; enable it with plinth plugin enable %s", known.ID)
+	case session.PluginStateQuarantined:
+		return "is quarantined: " + known.Error
+	case session.PluginStateHeld:
+		return fmt.Sprintf("waits for approval; see plinth plugin show %s", known.ID)
+	case session.PluginStateActive, session.PluginStateStaged:
+		return "does not serve yet"
+	}
+	return "is not there; put it into one of plugins.folders, or see with plinth plugins what was refused"
+}
+
+// unavailable is a provider that fails with a reason.
+type unavailable struct{ reason string }
+
+// Stream yields the reason.
+func (u unavailable) Stream(context.Context, session.ModelRequest) iter.Seq2[session.ModelEvent, error] {
+	return func(yield func(session.ModelEvent, error) bool) {
+		yield(session.ModelEvent{}, &session.Failure{Code: session.FailureModelUnavailable, Message: u.reason})
+	}
 }

@@ -1,0 +1,356 @@
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/plinthhost/plinth/host/watch"
+	"github.com/plinthhost/plinth/session"
+)
+
+// ProjectFolder is where a project keeps its plugins, below its root.
+const ProjectFolder = ".plinth/plugins"
+
+// watching follows the folders that plugins come from.
+type watching struct {
+	watcher *watch.Watcher
+	// reading has what is read offered in the order of reading.
+	reading sync.Mutex
+
+	mu      sync.Mutex
+	folders map[string]string // to the project's root; empty for a configured one
+}
+
+func (w *watching) close() error { return w.watcher.Close() }
+
+func (w *watching) root(folder string) (string, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	root, ok := w.folders[folder]
+	return root, ok
+}
+
+// watch follows the configured folders and those of trusted projects, and tries what they
+// hold.
+func (m *Manager) watch(folders, trusted []string) error {
+	w := &watching{folders: map[string]string{}}
+	var err error
+	w.watcher, err = watch.New(watch.Options{Changed: m.changed, Polling: func(directory string, reason error) {
+		m.options.Logger.Warn("folders of plugins are looked at each second, as the system does not tell what changes", "directory", directory, "reason", reason)
+	}})
+	if err != nil {
+		return fmt.Errorf("watch the folders of plugins: %w", err)
+	}
+	m.mu.Lock()
+	m.watching = w
+	m.mu.Unlock()
+	for _, folder := range folders {
+		err = errors.Join(err, m.follow(folder, ""))
+	}
+	for _, root := range trusted {
+		err = errors.Join(err, m.follow(projectFolder(root), root))
+	}
+	return err
+}
+
+func projectFolder(root string) string { return filepath.Join(root, filepath.FromSlash(ProjectFolder)) }
+
+// follow watches a folder. What is in it now is for scan.
+func (m *Manager) follow(folder, root string) error {
+	folder = filepath.Clean(folder)
+	m.watching.mu.Lock()
+	m.watching.folders[folder] = root
+	m.watching.mu.Unlock()
+	return m.watching.watcher.Add(folder)
+}
+
+// scanAll tries what all the folders hold, and waits for the end.
+func (m *Manager) scanAll() {
+	m.watching.mu.Lock()
+	folders := maps.Clone(m.watching.folders)
+	m.watching.mu.Unlock()
+	var waiting []*offering
+	for _, folder := range slices.Sorted(maps.Keys(folders)) {
+		waiting = append(waiting, m.scan(folder, folders[folder])...)
+	}
+	for _, offering := range waiting {
+		<-offering.done
+	}
+	for _, s := range m.all() {
+		known, _ := s.look()
+		source, origin := sourceOf(known)
+		root, watched := m.watching.root(filepath.Dir(origin))
+		switch {
+		case source != SourceFolder && source != SourceProject:
+		case !watched || root != s.location, m.readable(filepath.Dir(origin)) && !m.present(origin):
+			m.gone(s)
+		}
+	}
+}
+
+// scan puts all that a folder holds in line.
+func (m *Manager) scan(folder, root string) []*offering {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		if root == "" || !errors.Is(err, os.ErrNotExist) {
+			err = &SourceError{Origin: folder, Err: reason(err)}
+			m.Refused(err)
+			m.options.Logger.Error("plugin refused", "error", err)
+		}
+		return nil
+	}
+	m.forgive(folder)
+	var waiting []*offering
+	for _, entry := range entries {
+		if strings.HasPrefix(entry.Name(), ".") {
+			continue
+		}
+		if offering := m.look(filepath.Join(folder, entry.Name()), root); offering != nil {
+			waiting = append(waiting, offering)
+		}
+	}
+	return waiting
+}
+
+// changed is told by the watcher that an entry of a folder is another one, or gone. It
+// does not wait for what follows.
+func (m *Manager) changed(change watch.Change) {
+	root, ok := m.watching.root(change.Folder)
+	if !ok {
+		return
+	}
+	m.forgive(change.Path)
+	if !change.Removed {
+		m.look(change.Path, root)
+		return
+	}
+	for _, s := range m.all() {
+		known, _ := s.look()
+		if _, origin := sourceOf(known); origin == change.Path && s.location == root {
+			m.aside(func() { m.gone(s) })
+		}
+	}
+}
+
+// aside runs something while its caller goes on, unless the manager is closed.
+func (m *Manager) aside(run func()) {
+	if m.begin() != nil {
+		return
+	}
+	go func() {
+		defer m.work.Done()
+		run()
+	}()
+}
+
+// look reads what is at a path and puts it in line; nil when that is no plugin.
+func (m *Manager) look(path, root string) *offering {
+	m.watching.reading.Lock()
+	defer m.watching.reading.Unlock()
+	candidate, ok, err := one(path)
+	if err != nil {
+		m.options.Logger.Error("plugin refused", "error", err)
+		if !m.blame(path, root, err) {
+			m.Refused(err)
+		}
+		return nil
+	}
+	if !ok {
+		return nil
+	}
+	source := SourceFolder
+	if root != "" {
+		source = SourceProject
+	}
+	_, offering, err := m.submit(Offer{Candidate: candidate, Source: source, Location: root, By: session.System()})
+	if err != nil {
+		return nil // the manager is closed
+	}
+	return offering
+}
+
+// blame notes that the source of a plugin that is known cannot be read any more. What
+// serves goes on. It reports whether there is such a plugin.
+func (m *Manager) blame(path, root string, cause error) bool {
+	for _, s := range m.all() {
+		known, _ := s.look()
+		if _, origin := sourceOf(known); origin != path || s.location != root {
+			continue
+		}
+		m.aside(func() {
+			if s.take(m.life) != nil {
+				return
+			}
+			defer s.yield()
+			if known, _ := s.look(); known.State != "" && known.Error != cause.Error() {
+				m.note(s, session.PluginFailed{Plugin: s.id, Location: s.location, Stage: string(stageRead), Message: cause.Error()})
+			}
+		})
+		return true
+	}
+	return false
+}
+
+// gone removes a plugin whose source is there no more.
+func (m *Manager) gone(s *slot) {
+	if s.take(m.life) != nil {
+		return
+	}
+	defer s.yield()
+	known, _ := s.look()
+	if _, origin := sourceOf(known); known.State == "" || m.present(origin) {
+		return
+	}
+	m.options.Logger.Info("a plugin is removed, as its source is gone", "plugin", s.id)
+	if err := m.remove(m.life, s, session.System(), Removal{}); err != nil && m.life.Err() == nil {
+		m.options.Logger.Error("a plugin whose source is gone was not removed", "plugin", s.id, "error", err)
+	}
+}
+
+// present reports that something is at the path that a plugin came from.
+func (m *Manager) present(origin string) bool {
+	if !filepath.IsAbs(origin) {
+		return false
+	}
+	_, err := os.Stat(origin)
+	return err == nil
+}
+
+func (m *Manager) readable(folder string) bool {
+	_, err := os.ReadDir(folder)
+	return err == nil
+}
+
+// Trust lets plugins of a project be approved: each version by itself.
+func (m *Manager) Trust(ctx context.Context, by session.Origin, root string) error {
+	if err := m.begin(); err != nil {
+		return err
+	}
+	defer m.work.Done()
+	m.mu.Lock()
+	already := m.trusted[root]
+	m.mu.Unlock()
+	if already {
+		return nil
+	}
+	ctx = context.WithoutCancel(ctx)
+	if err := m.options.Ledger.Record(ctx, by, session.FolderTrusted{Root: root}); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	m.trusted[root] = true
+	m.mu.Unlock()
+	err := m.follow(projectFolder(root), root)
+	for _, offering := range m.scan(projectFolder(root), root) {
+		<-offering.done
+	}
+	return err
+}
+
+// Distrust takes that back: the project's plugins are removed.
+func (m *Manager) Distrust(ctx context.Context, by session.Origin, root string) error {
+	if err := m.begin(); err != nil {
+		return err
+	}
+	defer m.work.Done()
+	m.mu.Lock()
+	trusted := m.trusted[root]
+	delete(m.trusted, root)
+	m.mu.Unlock()
+	if !trusted {
+		return fmt.Errorf("%w: the project %s is not trusted; plinth plugin list shows those that are", ErrUnknown, clip(root))
+	}
+	m.unfollow(projectFolder(root))
+	ctx = context.WithoutCancel(ctx)
+	var all error
+	for _, s := range m.all() {
+		if s.location != root {
+			continue
+		}
+		if err := s.take(ctx); err != nil {
+			return err
+		}
+		if known, _ := s.look(); known.State != "" {
+			all = errors.Join(all, m.remove(ctx, s, by, Removal{}))
+		}
+		s.yield()
+	}
+	return errors.Join(all, m.options.Ledger.Record(ctx, by, session.FolderDistrusted{Root: root}))
+}
+
+func (m *Manager) unfollow(folder string) {
+	m.watching.mu.Lock()
+	delete(m.watching.folders, folder)
+	m.watching.mu.Unlock()
+	m.watching.watcher.Remove(folder)
+}
+
+// Trusted are the roots of the projects whose plugins may be approved, ascending.
+func (m *Manager) Trusted() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var all []string
+	for root := range m.trusted {
+		all = append(all, root)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// Reload looks again at where a plugin came from, all when the id is empty, under
+// the settings of now.
+func (m *Manager) Reload(ctx context.Context, by session.Origin, ref Ref) (session.Plugin, error) {
+	m.mu.Lock()
+	s := m.slots[place{ref.ID, ref.Location}]
+	m.mu.Unlock()
+	if s == nil {
+		return session.Plugin{}, fmt.Errorf("%w: there is no plugin %s%s; plinth plugin list shows them", ErrUnknown, clip(ref.ID), within(ref.Location))
+	}
+	known, _ := s.look()
+	source, origin := sourceOf(known)
+	offer := Offer{Source: source, Location: ref.Location, By: by}
+	var err error
+	switch source {
+	case SourceFolder, SourceProject:
+		var ok bool
+		if offer.Candidate, ok, err = one(origin); err == nil && !ok {
+			err = fmt.Errorf("%w: there is no plugin at %s any more", ErrUnknown, origin)
+		}
+	default:
+		current := known.Current()
+		if current == nil {
+			return known, fmt.Errorf("%w: no version of the plugin %s serves; %s", ErrRefused, ref.ID, whyNot(known))
+		}
+		offer.Candidate, err = m.kept(ref.ID, current.Digest, source, origin)
+	}
+	if err != nil {
+		return known, err
+	}
+	return m.Offer(ctx, offer)
+}
+
+// Configure takes the operator's settings of now: a plugin under other settings is
+// another revision. It answers what failed; those plugins serve as before.
+func (m *Manager) Configure(ctx context.Context, by session.Origin, settings map[string]Settings, providers map[string]Connection) error {
+	m.mu.Lock()
+	m.settings, m.providers = settings, providers
+	m.mu.Unlock()
+	var failed error
+	for _, s := range m.all() {
+		known, _ := s.look()
+		if known.State == "" || known.Current() == nil {
+			continue
+		}
+		if _, err := m.Reload(ctx, by, Ref{s.id, s.location}); err != nil {
+			failed = errors.Join(failed, err)
+		}
+	}
+	return errors.Join(failed, m.stand())
+}

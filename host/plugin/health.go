@@ -1,0 +1,144 @@
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/plinthhost/plinth/host/bridge"
+	"github.com/plinthhost/plinth/host/probation"
+	"github.com/plinthhost/plinth/host/wasm"
+	"github.com/plinthhost/plinth/session"
+)
+
+// trial watches the calls of a revision: on probation each fault counts, and at any time
+// one that cannot start is told apart.
+type trial struct {
+	mu        sync.Mutex
+	probation *probation.Probation // nil when it is over
+	fallen    bool                 // something is being done about it
+	figures   Figures
+}
+
+// Figures are what the calls of a revision came to in this process.
+type Figures struct {
+	Calls  int64
+	Faults int64
+	Last   string // the last fault
+}
+
+// try has the revision watched from now on.
+func (m *Manager) try(s *slot, next *serving) {
+	if next.plugin == nil {
+		return
+	}
+	known, _ := s.look()
+	next.trial = &trial{}
+	if revision := known.At(next.revision); revision != nil && !revision.Proved && !next.candidate.Builtin {
+		started := time.UnixMilli(revision.Activated)
+		var faults []probation.Fault
+		for _, fault := range revision.Faults {
+			faults = append(faults, probation.Fault{Time: time.UnixMilli(fault.At), Session: fault.Session, Kind: fault.Fault, Reason: fault.Message})
+		}
+		next.trial.probation = probation.Restore(m.options.Probation, started, faults)
+	}
+	next.plugin.Called = func(session string, fault *bridge.Fault) { m.called(s, next, session, fault) }
+}
+
+// called counts a call that has ended. It must not wait: the call's session does.
+func (m *Manager) called(s *slot, serving *serving, sessionID string, fault *bridge.Fault) {
+	t := serving.trial
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.figures.Calls++
+	if fault != nil {
+		t.figures.Faults++
+		t.figures.Last = fault.Err.Error()
+	}
+	if t.fallen {
+		return
+	}
+	if fault != nil && unstartable(fault.Err) {
+		t.fallen = true
+		m.soon(s, serving, func() { m.unstartedNow(s, serving, fault.Err) })
+		return
+	}
+	if t.probation == nil {
+		return
+	}
+	var counted *probation.Fault
+	if fault != nil {
+		counted = &probation.Fault{Kind: string(fault.Kind), Reason: fault.Err.Error()}
+		m.soon(s, serving, func() {
+			m.note(s, session.PluginFaulted{Plugin: s.id, Location: s.location, Revision: serving.revision, Session: sessionID,
+				Fault: string(fault.Kind), Message: clip(fault.Err.Error())})
+		})
+	}
+	switch result := t.probation.Call(time.Now(), sessionID, counted); result.Verdict {
+	case probation.Passed:
+		t.probation = nil
+		m.soon(s, serving, func() {
+			m.note(s, session.PluginProved{Plugin: s.id, Location: s.location, Revision: serving.revision})
+		})
+	case probation.Failed:
+		t.fallen = true
+		reason := fmt.Sprintf("%d of its first %d calls broke it, in %d sessions; the last: %s", result.Faults, result.Calls, result.Sessions, clip(result.Last.Reason))
+		m.soon(s, serving, func() { m.fell(s, serving, reason) })
+	case probation.Watching:
+	}
+}
+
+// soon runs something with the slot's turn, if the revision still serves then.
+func (m *Manager) soon(s *slot, serving *serving, run func()) {
+	if m.begin() != nil {
+		return
+	}
+	go func() {
+		defer m.work.Done()
+		if s.take(m.life) != nil {
+			return
+		}
+		defer s.yield()
+		if _, now := s.look(); now == serving {
+			run()
+		}
+	}()
+}
+
+// fell takes a revision back that broke on probation: the one before serves again, or
+// none until somebody enables the plugin.
+func (m *Manager) fell(s *slot, serving *serving, reason string) {
+	m.options.Logger.Error("a revision broke on probation", "plugin", s.id, "revision", serving.revision, "reason", reason)
+	known, _ := s.look()
+	if earlier(known, "") != nil {
+		err := m.rollback(m.life, s, session.System(), "", reason)
+		if err == nil || m.life.Err() != nil {
+			return
+		}
+		reason = errors.Join(errors.New(reason), err).Error()
+	}
+	m.note(s, session.PluginQuarantined{Plugin: s.id, Location: s.location, Revision: serving.revision, Reason: reason})
+	old, retirement, err := m.restand(s, serving.candidate)
+	if err != nil {
+		m.options.Logger.Warn("nothing stands in for the context sources of a plugin", "plugin", s.id, "error", err)
+	}
+	if old != nil {
+		m.retire(s, old, retirement, 0)
+	}
+}
+
+// unstartable reports a call that failed because no instance starts.
+func unstartable(err error) bool {
+	refused, ok := errors.AsType[*wasm.AdmissionError](err)
+	return ok && refused.Stage == wasm.StageStart && !errors.Is(err, context.Canceled)
+}
+
+// unstartedNow is unstarted for a revision that serves.
+func (m *Manager) unstartedNow(s *slot, serving *serving, cause error) {
+	known, _ := s.look()
+	if revision := known.At(serving.revision); revision != nil {
+		m.unstarted(s, *revision, cause)
+	}
+}

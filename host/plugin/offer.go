@@ -1,0 +1,318 @@
+package plugin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/plinthhost/plinth/host/trust"
+	"github.com/plinthhost/plinth/session"
+)
+
+// Offer is a plugin that is to serve.
+type Offer struct {
+	Candidate Candidate
+	Source    string // SourceFolder and the like
+	Location  string // a project's root; empty for the global level
+	By        session.Origin
+	// Grants are the keys of the requests that somebody grants with the offer; nil leaves
+	// it to earlier approvals.
+	Grants []string
+}
+
+// Offer proves a plugin and has it serve in the place of the one before, or holds it
+// until somebody approves of what it asks for. When it fails, what served goes on. Of
+// offers that come while one is proved the newest is taken, and answers all of them.
+// Who does not wait for the end leaves it to itself.
+func (m *Manager) Offer(ctx context.Context, offer Offer) (session.Plugin, error) {
+	s, offering, err := m.submit(offer)
+	if err != nil {
+		return session.Plugin{}, err
+	}
+	select {
+	case <-offering.done:
+		known, _ := s.look()
+		return known, offering.err
+	case <-ctx.Done():
+		return session.Plugin{}, context.Cause(ctx)
+	}
+}
+
+// submit puts an offer in line and sees to it.
+func (m *Manager) submit(offer Offer) (*slot, *offering, error) {
+	if err := m.begin(); err != nil {
+		return nil, nil, err
+	}
+	s := m.slot(offer.Candidate.Manifest.ID, offer.Location)
+	offering, first := s.propose(offer)
+	if !first {
+		m.work.Done()
+		return s, offering, nil
+	}
+	go func() {
+		defer m.work.Done()
+		m.consider(s)
+	}()
+	return s, offering, nil
+}
+
+// consider takes what is in line for a slot, once it is its turn.
+func (m *Manager) consider(s *slot) {
+	if err := s.take(m.life); err != nil {
+		offering := s.pick()
+		offering.err = err
+		close(offering.done)
+		return
+	}
+	defer s.yield()
+	offering := s.pick()
+	defer close(offering.done)
+	if err := m.accept(m.life, s, offering.offer); err != nil {
+		offering.err = named(offering.offer.Candidate, err)
+	}
+}
+
+// accept is what becomes of an offer. The caller has the slot's turn.
+func (m *Manager) accept(ctx context.Context, s *slot, offer Offer) error {
+	candidate := offer.Candidate
+	known, serving := s.look()
+	settings, _ := m.configured(s.id)
+	switch {
+	case settings.Disabled && known.State == session.PluginStateDisabled:
+		return nil
+	case settings.Disabled:
+		return m.disable(ctx, s, offer.By, true)
+	case known.State == session.PluginStateDisabled && known.Configured:
+		if err := m.record(ctx, s, offer.By, session.PluginEnabled{Plugin: s.id, Location: s.location}); err != nil {
+			return err
+		}
+		known, serving = s.look()
+	case known.State == session.PluginStateDisabled:
+		return nil // until somebody enables it
+	}
+	if err := m.foreign(known, offer); err != nil {
+		return m.refuse(ctx, s, offer, "", failedAt(stageRead, err))
+	}
+	m.keeping.RLock()
+	defer m.keeping.RUnlock()
+	if !candidate.Builtin {
+		if _, err := m.options.Depot.Put(candidate.Wasm); err != nil {
+			return m.refuse(ctx, s, offer, "", failedAt(stageRead, err))
+		}
+	}
+	grants, held, err := m.granted(ctx, s, offer)
+	if err != nil {
+		return m.refuse(ctx, s, offer, "", failedAt(stageSettings, err))
+	}
+	if held != "" {
+		return m.hold(ctx, s, offer, held)
+	}
+	terms, err := m.terms(candidate, grants)
+	if err != nil {
+		return m.refuse(ctx, s, offer, "", failedAt(stageSettings, err))
+	}
+	kept, err := terms.encode()
+	if err != nil {
+		return m.refuse(ctx, s, offer, "", failedAt(stageSettings, err))
+	}
+	revision := revisionOf(candidate.Digest, kept)
+	if serving != nil && serving.revision == revision {
+		return nil
+	}
+	switch at := known.At(revision); {
+	case known.State == session.PluginStateQuarantined && known.Revision == revision:
+		return fmt.Errorf("this version is quarantined: %s; enable the plugin to try it again", known.Error)
+	case at != nil && at.Blocked:
+		return fmt.Errorf("this version was rolled back: %s; roll back to %s to have it all the same", at.Error, revision)
+	}
+	return m.activate(ctx, s, offer, revision, terms, kept)
+}
+
+// activate proves a revision and has it serve.
+func (m *Manager) activate(ctx context.Context, s *slot, offer Offer, revision string, terms Terms, kept json.RawMessage) error {
+	staged := session.PluginStaged{Plugin: s.id, Location: s.location, Revision: revision, Digest: offer.Candidate.Digest,
+		Version: offer.Candidate.Manifest.Version, Source: offer.Source, Origin: offer.Candidate.Origin, Terms: kept}
+	if err := m.record(ctx, s, offer.By, staged); err != nil {
+		return err
+	}
+	next, err := m.prove(ctx, s, offer.Candidate, revision, terms)
+	if err != nil {
+		return m.refuse(ctx, s, offer, revision, err)
+	}
+	known, serving := s.look()
+	activated := session.PluginActivated{Plugin: s.id, Location: s.location, Revision: revision}
+	if serving != nil || known.State == session.PluginStateActive {
+		activated.Replaces = known.Revision
+	}
+	if err := m.swap(ctx, s, offer.By, next, activated); err != nil {
+		return m.refuse(ctx, s, offer, revision, errors.Join(failedAt(stageContribute, err), next.close()))
+	}
+	return nil
+}
+
+// prove builds a revision that has started once and does what its goldens recorded. Those
+// of builtins are proved when they are built.
+func (m *Manager) prove(ctx context.Context, s *slot, candidate Candidate, revision string, terms Terms) (*serving, error) {
+	next, err := m.build(ctx, s, candidate, revision, terms, candidate.Builtin)
+	if err != nil || candidate.Builtin || terms.ExtismSDK || len(candidate.Manifest.Goldens) == 0 {
+		return next, err
+	}
+	goldens, err := candidate.Goldens()
+	if err != nil {
+		return nil, errors.Join(failedAt(stageGolden, err), next.close())
+	}
+	proofs, err := Prove(ctx, m.engine, candidate, goldens)
+	for _, proof := range proofs {
+		err = errors.Join(err, proof.Err)
+	}
+	if err != nil {
+		return nil, errors.Join(failedAt(stageGolden, err), next.close())
+	}
+	return next, nil
+}
+
+// foreign refuses a plugin whose id another one has that came from elsewhere and is
+// still there.
+func (m *Manager) foreign(known session.Plugin, offer Offer) error {
+	current := known.Current()
+	if current == nil || known.State == session.PluginStateFailed || known.State == session.PluginStateHeld {
+		return nil
+	}
+	switch {
+	case current.Source == offer.Source && (offer.Source != SourceFolder || current.Origin == offer.Candidate.Origin || !m.present(current.Origin)):
+		return nil
+	case current.Source == SourceFolder && !m.present(current.Origin):
+		return nil
+	case offer.By.Actor != session.System().Actor && (current.Source == SourceUpload || current.Source == SourceURL):
+		return nil // somebody replaces what somebody gave
+	}
+	return fmt.Errorf("the plugin from %s has this id; remove one, or give it an id of its own", current.Origin)
+}
+
+// granted are the requests that an offer is granted, or why it is held.
+func (m *Manager) granted(ctx context.Context, s *slot, offer Offer) (grants []string, held string, err error) {
+	manifest, digest := offer.Candidate.Manifest, offer.Candidate.Digest
+	requests := trust.Requests(manifest)
+	all := trust.Keys(manifest)
+	known, _ := s.look()
+	switch {
+	case offer.Candidate.Builtin:
+		return all, "", nil
+	case offer.Grants != nil:
+		grants, err = m.approve(ctx, s, offer)
+	default:
+		grants, held, err = m.earlier(known, offer, requests)
+	}
+	if err != nil || held != "" {
+		return nil, held, err
+	}
+	if unmet := trust.Unmet(manifest, grants); len(unmet) > 0 {
+		return nil, "", fmt.Errorf("%s: plinth plugin approve %s --digest %.12s --grant KEY", unmet[0], manifest.ID, digest)
+	}
+	return grants, "", nil
+}
+
+// earlier are the grants that follow from what was approved before.
+func (m *Manager) earlier(known session.Plugin, offer Offer, requests []trust.Request) (grants []string, held string, err error) {
+	manifest, digest := offer.Candidate.Manifest, offer.Candidate.Digest
+	at := slices.IndexFunc(known.Approvals, func(a session.PluginApproved) bool { return a.Digest == digest })
+	switch {
+	case at >= 0:
+		return known.Approvals[at].Grants, "", nil
+	case offer.Source == SourceProject:
+		return nil, "a project's plugin serves when this very version is approved", nil
+	case m.options.Development && offer.Source == SourceFolder:
+		return trust.Keys(manifest), "", nil
+	case len(requests) == 0:
+		return nil, "", nil
+	case len(known.Approvals) == 0:
+		return nil, "it asks for " + listed(requests), nil
+	}
+	last := known.Approvals[len(known.Approvals)-1]
+	approval := trust.Approval{Digest: last.Digest, Granted: last.Grants}
+	if err := json.Unmarshal(last.Requests, &approval.Requests); err != nil {
+		return nil, "", fmt.Errorf("read what was approved: %w", err)
+	}
+	grants, more := trust.Covers(approval, manifest)
+	if len(more) > 0 {
+		return nil, "it asks for more than was approved: " + listed(more), nil
+	}
+	return grants, "", nil
+}
+
+// listed are requests in one line, each with its reason.
+func listed(requests []trust.Request) string {
+	texts := make([]string, len(requests))
+	for i, request := range requests {
+		texts[i] = request.Key
+		if request.Reason != "" {
+			texts[i] += " (" + request.Reason + ")"
+		}
+	}
+	return strings.Join(texts, ", ")
+}
+
+// approve records that somebody grants a version these requests.
+func (m *Manager) approve(ctx context.Context, s *slot, offer Offer) ([]string, error) {
+	manifest := offer.Candidate.Manifest
+	if _, err := trust.Narrow(manifest, offer.Grants); err != nil {
+		return nil, err
+	}
+	grants := slices.Compact(slices.Sorted(slices.Values(offer.Grants)))
+	requests, err := json.Marshal(trust.Records(manifest))
+	if err != nil {
+		return nil, fmt.Errorf("encode the requests: %w", err)
+	}
+	return grants, m.record(ctx, s, offer.By, session.PluginApproved{Plugin: s.id, Location: s.location,
+		Digest: offer.Candidate.Digest, Grants: grants, Requests: requests})
+}
+
+// hold keeps a version until somebody approves of it. What serves goes on.
+func (m *Manager) hold(ctx context.Context, s *slot, offer Offer, reason string) error {
+	known, _ := s.look()
+	if known.Held != nil && known.Held.Digest == offer.Candidate.Digest {
+		return nil
+	}
+	m.options.Logger.Warn("a plugin waits for approval", "plugin", s.id, "version", offer.Candidate.Manifest.Version, "reason", reason,
+		"fix", "plinth plugin show "+s.id+", then plinth plugin approve "+s.id)
+	if err := m.record(ctx, s, offer.By, session.PluginHeld{Plugin: s.id, Location: s.location, Digest: offer.Candidate.Digest,
+		Version: offer.Candidate.Manifest.Version, Source: offer.Source, Origin: offer.Candidate.Origin, Reason: reason}); err != nil {
+		return err
+	}
+	m.standIn(s, offer.Candidate)
+	return nil
+}
+
+// refuse records that a version did not come to serve, and answers why.
+func (m *Manager) refuse(ctx context.Context, s *slot, offer Offer, revision string, cause error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	at := stageRead
+	if failed, ok := errors.AsType[*stageError](cause); ok {
+		at = failed.stage
+	}
+	m.options.Logger.Error("plugin refused", "plugin", s.id, "origin", offer.Candidate.Origin, "stage", at, "error", cause)
+	err := m.record(ctx, s, offer.By, session.PluginFailed{Plugin: s.id, Location: s.location, Revision: revision,
+		Digest: offer.Candidate.Digest, Stage: string(at), Message: named(offer.Candidate, cause).Error()})
+	m.standIn(s, offer.Candidate)
+	return errors.Join(cause, err)
+}
+
+// record appends events of the slot and learns what follows from them.
+func (m *Manager) record(ctx context.Context, s *slot, by session.Origin, payloads ...session.Payload) error {
+	if by.Actor == "" {
+		by = session.System()
+	}
+	ctx = context.WithoutCancel(ctx)
+	if err := m.options.Ledger.Record(ctx, by, payloads...); err != nil {
+		return err
+	}
+	if err := s.learn(ctx, m.options.Ledger); err != nil && !isGone(err) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,92 @@
+package plugin
+
+import (
+	"context"
+	"sync"
+
+	"github.com/plinthhost/plinth/session"
+)
+
+// slot is one plugin in one scope. Its changes happen one after the other; those of
+// other slots do not wait for them.
+type slot struct {
+	id       string
+	location string
+	turn     chan struct{} // has a token while a change is under way
+
+	mu       sync.Mutex
+	next     *offering      // what the next change is about, when somebody waits for one
+	known    session.Plugin // what the log says
+	serving  *serving       // nil for none
+	retiring []*retiring    // the oldest first
+}
+
+// offering is a candidate that waits for its turn. A newer one takes its place, and who
+// waited for the older one is answered by it.
+type offering struct {
+	offer Offer
+	done  chan struct{}
+	err   error
+}
+
+func newSlot(id, location string) *slot {
+	return &slot{id: id, location: location, turn: make(chan struct{}, 1), known: session.Plugin{ID: id, Location: location}}
+}
+
+// take waits for the slot's turn.
+func (s *slot) take(ctx context.Context) error {
+	select {
+	case s.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (s *slot) yield() { <-s.turn }
+
+// propose puts the offer in line; first is true when its caller has to see to it.
+func (s *slot) propose(offer Offer) (o *offering, first bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.next != nil {
+		s.next.offer = offer
+		return s.next, false
+	}
+	s.next = &offering{offer: offer, done: make(chan struct{})}
+	return s.next, true
+}
+
+// pick takes the newest offer out of line. Its caller has the turn.
+func (s *slot) pick() *offering {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	picked := s.next
+	s.next = nil
+	return picked
+}
+
+func (s *slot) look() (known session.Plugin, serving *serving) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.known, s.serving
+}
+
+// learn reads what the log says of the plugin.
+func (s *slot) learn(ctx context.Context, ledger *session.Plugins) error {
+	known, err := ledger.Get(ctx, s.id, s.location)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.known = known
+	return nil
+}
+
+func (s *slot) serve(next *serving) (before *serving) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before, s.serving = s.serving, next
+	return before
+}
