@@ -99,7 +99,7 @@ func (a *app) start(ctx context.Context) (err error) {
 		a.answered, a.logger.Named("permissions"))
 	a.kinds = session.NewKinds()
 	a.registries = a.kinds.Registries()
-	if err := a.startPlugins(ctx); err != nil {
+	if err := a.startPlugins(ctx, encoder); err != nil {
 		return err
 	}
 	// The engine has opened by now what it reads of itself.
@@ -136,6 +136,7 @@ func (a *app) startRunner(ctx context.Context, encoder session.Encoder) error {
 	var keeper *session.Keeper // of what it keeps, the drains tell it
 	a.coordinator = session.NewCoordinator(func(ctx context.Context, w *session.Work) error {
 		defer keeper.Idle(w.Session)
+		a.plugins.Ready(ctx, pluginPatience)
 		return work.Drain(ctx, w)
 	}, a.logger.Named("session"))
 	blobs := a.store.Blobs()
@@ -194,6 +195,10 @@ func (a *app) startRunner(ctx context.Context, encoder session.Encoder) error {
 	a.closers = append(a.closers, a.server.Close)
 	return a.server.Start(ctx)
 }
+
+// pluginPatience is how long sessions wait at the start for plugins that have not been
+// tried yet.
+const pluginPatience = 10 * time.Second
 
 // newKeeper makes the keeper, which stops before what it works on.
 func (a *app) newKeeper(sessions *session.Sessions) *session.Keeper {

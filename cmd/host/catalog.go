@@ -13,7 +13,6 @@ import (
 	"github.com/plinthhost/plinth/host/catalog"
 	"github.com/plinthhost/plinth/host/egress"
 	"github.com/plinthhost/plinth/host/offline"
-	"github.com/plinthhost/plinth/host/plugin"
 	"github.com/plinthhost/plinth/session"
 )
 
@@ -22,14 +21,14 @@ import (
 const offlineContext = 128_000
 
 // openCatalog makes the catalog of the configured providers and the offline one.
-func (a *app) openCatalog(candidates []plugin.Candidate) error {
+func (a *app) openCatalog() error {
 	known := catalog.Override{Name: "Fixed rules, no model", Context: offlineContext, Price: &session.Price{},
 		Capabilities: session.Capabilities{Known: true, Tools: true}}
 	providers := map[string]catalog.Provider{offline.Name: {Fixed: map[string]catalog.Override{offline.Model: known}}}
 	for name, configured := range a.config.Providers {
 		provider := catalog.Provider{Models: configured.Models, System: configured.System}
 		if configured.Discover {
-			provider.List = a.lister(name, candidates)
+			provider.List = a.lister(name)
 		}
 		providers[name] = provider
 	}
@@ -42,12 +41,9 @@ func (a *app) openCatalog(candidates []plugin.Candidate) error {
 
 // lister asks a provider's server for its models, over the provider's connection and
 // with its secret.
-func (a *app) lister(name string, candidates []plugin.Candidate) func(ctx context.Context) ([]byte, error) {
+func (a *app) lister(name string) func(ctx context.Context) ([]byte, error) {
 	return func(ctx context.Context) ([]byte, error) {
-		auth, ok, err := a.codecAuth(name, candidates)
-		if err == nil && !ok {
-			err = fmt.Errorf("its plugin %s is not there, or does not have one codec", a.config.Providers[name].Plugin)
-		}
+		auth, err := a.plugins.CodecAuth(a.config.Providers[name].Plugin)
 		if err != nil {
 			return nil, err
 		}

@@ -3,61 +3,29 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/plinthhost/plinth/cmd/host/config"
-	"github.com/plinthhost/plinth/host/bridge"
 	"github.com/plinthhost/plinth/host/egress"
 	"github.com/plinthhost/plinth/host/plugin"
 	"github.com/plinthhost/plinth/host/secret"
 )
 
 // connections are the operator's providers; each reaches its base URL and nothing
-// else, with its secret put in behind the guest's back. Those that cannot be used with
-// what the manifests of the candidates want are refused.
-func (a *app) connections(candidates []plugin.Candidate) (all map[string]plugin.Connection, refused map[string]error) {
-	all, refused = make(map[string]plugin.Connection, len(a.config.Providers)), map[string]error{}
+// else, with its secret put in behind the guest's back.
+func (a *app) connections() map[string]plugin.Connection {
+	all := make(map[string]plugin.Connection, len(a.config.Providers))
 	for name, provider := range a.config.Providers {
-		if err := a.try(name, candidates); err != nil {
-			refused[name] = err
-			continue
-		}
-		all[name] = plugin.Connection{Plugin: provider.Plugin, Open: func(auth egress.Auth) (*egress.Client, error) { return a.open(name, auth) }}
+		all[name] = plugin.Connection{Plugin: provider.Plugin, Open: func(auth egress.Auth) (*egress.Client, error) {
+			if auth.Kind != "" && provider.Secret == "" && provider.OAuth2 == nil && strings.HasPrefix(provider.BaseURL, "https:") {
+				a.logger.Warn("requests go without a secret", "reason", a.config.Mistake(
+					fmt.Sprintf("is not given; the codec of %s puts it into the %s %s", provider.Plugin, auth.Kind, auth.Name), "providers", name, "secret"))
+			}
+			return a.open(name, auth)
+		}}
 	}
-	return all, refused
-}
-
-// try opens and closes the connection of a provider as its codec wants it. It makes no
-// request. Where the plugin is not there, or has not one codec, others say so.
-func (a *app) try(name string, candidates []plugin.Candidate) error {
-	provider := a.config.Providers[name]
-	auth, ok, err := a.codecAuth(name, candidates)
-	if err != nil || !ok {
-		return err
-	}
-	client, err := a.open(name, auth)
-	if err != nil {
-		return err
-	}
-	if auth.Kind != "" && provider.Secret == "" && provider.OAuth2 == nil && strings.HasPrefix(provider.BaseURL, "https:") {
-		a.logger.Warn("requests go without a secret", "reason", a.config.Mistake(
-			fmt.Sprintf("is not given; the codec of %s puts it into the %s %s", provider.Plugin, auth.Kind, auth.Name), "providers", name, "secret"))
-	}
-	return client.Close()
-}
-
-// codecAuth answers the auth that the codec of a provider wants; ok is false where its
-// plugin is not there, or has not one codec.
-func (a *app) codecAuth(name string, candidates []plugin.Candidate) (auth egress.Auth, ok bool, err error) {
-	needed := a.config.Providers[name].Plugin
-	i := slices.IndexFunc(candidates, func(c plugin.Candidate) bool { return c.Manifest.ID == needed })
-	if i < 0 || len(candidates[i].Manifest.Providers) != 1 {
-		return egress.Auth{}, false, nil
-	}
-	auth, err = bridge.AuthOf(candidates[i].Manifest.Providers[0].Auth)
-	return auth, err == nil, err
+	return all
 }
 
 // newNetwork is the way out that the operator configured.

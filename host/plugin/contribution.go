@@ -10,25 +10,28 @@ import (
 
 	abi "github.com/plinthhost/plinth/abi/v1"
 	"github.com/plinthhost/plinth/host/bridge"
+	"github.com/plinthhost/plinth/host/egress"
 	"github.com/plinthhost/plinth/registry"
 	"github.com/plinthhost/plinth/session"
 )
 
-// contributions binds what a manifest declares to the kernel's ports. The
-// connections it made are answered also beside an error.
-func (m *Manager) contributions(plugin *bridge.Plugin, manifest abi.Manifest, terms Terms) (all []registry.Contribution, connections []io.Closer, err error) {
-	grants, err := m.grants(manifest, terms)
+// contribute binds what a manifest declares to the kernel's ports. The connections that
+// were made are kept also beside an error.
+func (m *Manager) contribute(made *serving) error {
+	plugin, manifest := made.plugin, made.candidate.Manifest
+	var all []registry.Contribution
+	grants, err := m.grants(manifest, made.terms)
 	if grants.Fetcher != nil {
-		connections = append(connections, grants.Fetcher)
+		made.connections = append(made.connections, grants.Fetcher)
 	}
 	if err != nil {
-		return nil, connections, err
+		return err
 	}
 	reach := &bridge.Reach{Services: m.options.Services, Grants: grants}
 	for _, declared := range manifest.Tools {
 		permission, err := toolPermission(declared)
 		if err != nil {
-			return nil, connections, err
+			return err
 		}
 		definition := session.ToolDefinition{
 			Name: declared.Name, Description: declared.Description, Input: json.RawMessage(declared.Input), Permission: permission,
@@ -39,14 +42,14 @@ func (m *Manager) contributions(plugin *bridge.Plugin, manifest abi.Manifest, te
 		}
 		tool, err := bridge.NewTool(plugin, definition, reach)
 		if err != nil {
-			return nil, connections, err
+			return err
 		}
 		all = append(all, m.options.Kinds.Tools.Contribute(declared.Name, 0, tool))
 	}
 	if len(manifest.Contexts) > 0 {
-		keys, spec := sources(manifest, terms.Required)
+		keys, spec := sources(manifest, made.terms.Required)
 		source := bridge.NewContext(plugin, keys, spec, reach)
-		all = append(all, m.options.Kinds.Contexts.Contribute(manifest.ID, terms.Order, source))
+		all = append(all, m.options.Kinds.Contexts.Contribute(manifest.ID, made.terms.Order, source))
 	}
 	for _, declared := range manifest.Transforms {
 		transform := bridge.NewTransform(plugin, session.TransformSpec{
@@ -54,8 +57,13 @@ func (m *Manager) contributions(plugin *bridge.Plugin, manifest abi.Manifest, te
 		})
 		all = append(all, m.options.Kinds.Transforms.Contribute(qualified(manifest.ID, declared.Name), declared.Order, transform))
 	}
-	providers, opened, err := m.codecs(plugin, manifest, terms)
-	return append(all, providers...), append(connections, opened...), err
+	providers, connections, refused := m.codecs(plugin, manifest, made.terms)
+	made.scope.Contributions, made.refused = append(all, providers...), refused
+	made.connections = append(made.connections, connections...)
+	for name, err := range refused {
+		m.options.Logger.Error("provider not available", "provider", name, "reason", err)
+	}
+	return nil
 }
 
 func parts(names []string) []session.RequestPart {
@@ -66,9 +74,11 @@ func parts(names []string) []session.RequestPart {
 	return all
 }
 
-// codecs joins the plugin's codecs with the operator's connections to them.
-func (m *Manager) codecs(plugin *bridge.Plugin, manifest abi.Manifest, terms Terms) (all []registry.Contribution, connections []io.Closer, err error) {
+// codecs joins the plugin's codecs with the operator's connections to them. One that
+// cannot be used is answered in refused, and keeps nothing else out.
+func (m *Manager) codecs(plugin *bridge.Plugin, manifest abi.Manifest, terms Terms) (all []registry.Contribution, connections []io.Closer, refused map[string]error) {
 	_, configured := m.configured(manifest.ID)
+	refused = map[string]error{}
 	for _, name := range slices.Sorted(maps.Keys(terms.Providers)) {
 		connection, ok := configured[name]
 		if !ok { // of an earlier revision
@@ -76,20 +86,23 @@ func (m *Manager) codecs(plugin *bridge.Plugin, manifest abi.Manifest, terms Ter
 		}
 		declared, err := codec(manifest, name, terms.Providers[name])
 		if err != nil {
-			return nil, connections, err
+			refused[name] = err
+			continue
 		}
 		auth, err := bridge.AuthOf(declared.Auth)
 		if err != nil {
-			return nil, connections, fmt.Errorf("providers.%s: %w", name, err)
+			refused[name] = fmt.Errorf("providers.%s: %w", name, err)
+			continue
 		}
 		client, err := connection.Open(auth)
 		if err != nil {
-			return nil, connections, fmt.Errorf("providers.%s: %w", name, err)
+			refused[name] = err
+			continue
 		}
 		connections = append(connections, client)
 		all = append(all, m.options.Kinds.Providers.Contribute(name, 0, bridge.NewProvider(plugin, declared.ID, declared.Framing, client, m.options.Services.Blobs)))
 	}
-	return all, connections, nil
+	return all, connections, refused
 }
 
 func codec(manifest abi.Manifest, name, wanted string) (abi.ManifestProvider, error) {
@@ -102,4 +115,20 @@ func codec(manifest abi.Manifest, name, wanted string) (abi.ManifestProvider, er
 		}
 	}
 	return abi.ManifestProvider{}, fmt.Errorf("providers.%s: the plugin %s has no provider codec %q", name, manifest.ID, wanted)
+}
+
+// CodecAuth is where the secret goes in requests to a server that a plugin's only codec
+// speaks with.
+func (m *Manager) CodecAuth(id string) (egress.Auth, error) {
+	m.mu.Lock()
+	s := m.slots[place{id, ""}]
+	m.mu.Unlock()
+	var serving *serving
+	if s != nil {
+		_, serving = s.look()
+	}
+	if serving == nil || len(serving.candidate.Manifest.Providers) != 1 {
+		return egress.Auth{}, fmt.Errorf("its plugin %s does not serve, or does not have one codec", id)
+	}
+	return bridge.AuthOf(serving.candidate.Manifest.Providers[0].Auth)
 }

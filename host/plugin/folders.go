@@ -25,22 +25,32 @@ type watching struct {
 	reading sync.Mutex
 
 	mu      sync.Mutex
-	folders map[string]string // to the project's root; empty for a configured one
+	folders map[string]watched
 }
+
+// watched is a folder that plugins come from.
+type watched struct {
+	root string          // of the project; empty for a configured one
+	only map[string]bool // paths; nil for all that it holds
+}
+
+// from reports whether an entry of the folder is one to look at.
+func (w watched) from(path string) bool { return w.only == nil || w.only[path] }
 
 func (w *watching) close() error { return w.watcher.Close() }
 
-func (w *watching) root(folder string) (string, bool) {
+// find answers the folder that an entry is in; ok is false when it is not to look at.
+func (w *watching) find(path string) (folder watched, ok bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	root, ok := w.folders[folder]
-	return root, ok
+	folder, ok = w.folders[filepath.Dir(path)]
+	return folder, ok && folder.from(path)
 }
 
 // watch follows the configured folders and those of trusted projects, and tries what they
 // hold.
-func (m *Manager) watch(folders, trusted []string) error {
-	w := &watching{folders: map[string]string{}}
+func (m *Manager) watch(folders, files, trusted []string) error {
+	w := &watching{folders: map[string]watched{}}
 	var err error
 	w.watcher, err = watch.New(watch.Options{Changed: m.changed, Polling: func(directory string, reason error) {
 		m.options.Logger.Warn("folders of plugins are looked at each second, as the system does not tell what changes", "directory", directory, "reason", reason)
@@ -52,10 +62,13 @@ func (m *Manager) watch(folders, trusted []string) error {
 	m.watching = w
 	m.mu.Unlock()
 	for _, folder := range folders {
-		err = errors.Join(err, m.follow(folder, ""))
+		err = errors.Join(err, m.follow(folder, watched{}))
+	}
+	for _, file := range files {
+		err = errors.Join(err, m.followFile(file))
 	}
 	for _, root := range trusted {
-		err = errors.Join(err, m.follow(projectFolder(root), root))
+		err = errors.Join(err, m.follow(projectFolder(root), watched{root: root}))
 	}
 	return err
 }
@@ -63,12 +76,28 @@ func (m *Manager) watch(folders, trusted []string) error {
 func projectFolder(root string) string { return filepath.Join(root, filepath.FromSlash(ProjectFolder)) }
 
 // follow watches a folder. What is in it now is for scan.
-func (m *Manager) follow(folder, root string) error {
+func (m *Manager) follow(folder string, w watched) error {
 	folder = filepath.Clean(folder)
 	m.watching.mu.Lock()
-	m.watching.folders[folder] = root
+	m.watching.folders[folder] = w
 	m.watching.mu.Unlock()
 	return m.watching.watcher.Add(folder)
+}
+
+// followFile watches one plugin, by the folder it is in.
+func (m *Manager) followFile(path string) error {
+	path = filepath.Clean(path)
+	folder := filepath.Dir(path)
+	m.watching.mu.Lock()
+	w, ok := m.watching.folders[folder]
+	m.watching.mu.Unlock()
+	switch {
+	case !ok:
+		w.only = map[string]bool{path: true}
+	case w.only != nil:
+		w.only[path] = true
+	}
+	return m.follow(folder, w)
 }
 
 // scanAll tries what all the folders hold, and waits for the end.
@@ -86,20 +115,20 @@ func (m *Manager) scanAll() {
 	for _, s := range m.all() {
 		known, _ := s.look()
 		source, origin := sourceOf(known)
-		root, watched := m.watching.root(filepath.Dir(origin))
+		folder, watched := m.watching.find(origin)
 		switch {
 		case source != SourceFolder && source != SourceProject:
-		case !watched || root != s.location, m.readable(filepath.Dir(origin)) && !m.present(origin):
+		case !watched || folder.root != s.location, m.readable(filepath.Dir(origin)) && !m.present(origin):
 			m.gone(s)
 		}
 	}
 }
 
 // scan puts all that a folder holds in line.
-func (m *Manager) scan(folder, root string) []*offering {
+func (m *Manager) scan(folder string, w watched) []*offering {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
-		if root == "" || !errors.Is(err, os.ErrNotExist) {
+		if w.root == "" || !errors.Is(err, os.ErrNotExist) {
 			err = &SourceError{Origin: folder, Err: reason(err)}
 			m.Refused(err)
 			m.options.Logger.Error("plugin refused", "error", err)
@@ -109,10 +138,11 @@ func (m *Manager) scan(folder, root string) []*offering {
 	m.forgive(folder)
 	var waiting []*offering
 	for _, entry := range entries {
-		if strings.HasPrefix(entry.Name(), ".") {
+		path := filepath.Join(folder, entry.Name())
+		if strings.HasPrefix(entry.Name(), ".") || !w.from(path) {
 			continue
 		}
-		if offering := m.look(filepath.Join(folder, entry.Name()), root); offering != nil {
+		if offering := m.look(path, w.root); offering != nil {
 			waiting = append(waiting, offering)
 		}
 	}
@@ -122,18 +152,18 @@ func (m *Manager) scan(folder, root string) []*offering {
 // changed is told by the watcher that an entry of a folder is another one, or gone. It
 // does not wait for what follows.
 func (m *Manager) changed(change watch.Change) {
-	root, ok := m.watching.root(change.Folder)
+	folder, ok := m.watching.find(change.Path)
 	if !ok {
 		return
 	}
 	m.forgive(change.Path)
 	if !change.Removed {
-		m.look(change.Path, root)
+		m.look(change.Path, folder.root)
 		return
 	}
 	for _, s := range m.all() {
 		known, _ := s.look()
-		if _, origin := sourceOf(known); origin == change.Path && s.location == root {
+		if _, origin := sourceOf(known); origin == change.Path && s.location == folder.root {
 			m.aside(func() { m.gone(s) })
 		}
 	}
@@ -247,8 +277,9 @@ func (m *Manager) Trust(ctx context.Context, by session.Origin, root string) err
 	m.mu.Lock()
 	m.trusted[root] = true
 	m.mu.Unlock()
-	err := m.follow(projectFolder(root), root)
-	for _, offering := range m.scan(projectFolder(root), root) {
+	folder := watched{root: root}
+	err := m.follow(projectFolder(root), folder)
+	for _, offering := range m.scan(projectFolder(root), folder) {
 		<-offering.done
 	}
 	return err

@@ -61,8 +61,6 @@ type Connection struct {
 	Codec string
 	// Open makes the connection with the manifest's auth.
 	Open func(auth egress.Auth) (*egress.Client, error)
-	// Refused is why it cannot be used; nil when it can.
-	Refused error
 }
 
 // Settings is what the operator says of one plugin.
@@ -159,7 +157,7 @@ func (m *Manager) configured(id string) (Settings, map[string]Connection) {
 	defer m.mu.Unlock()
 	providers := map[string]Connection{}
 	for name, connection := range m.providers {
-		if connection.Plugin == id && connection.Refused == nil {
+		if connection.Plugin == id {
 			providers[name] = connection
 		}
 	}
@@ -200,6 +198,11 @@ func (m *Manager) begin() error {
 // Ready waits until the plugins that were found at the start have been tried, until ctx
 // ends, or for the time at most.
 func (m *Manager) Ready(ctx context.Context, most time.Duration) {
+	select {
+	case <-m.ready:
+		return
+	default:
+	}
 	timer := time.NewTimer(most)
 	defer timer.Stop()
 	select {

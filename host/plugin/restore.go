@@ -12,8 +12,9 @@ import (
 
 // Start brings back the plugins that served when the host ended, as the log has them and
 // without running any, then has the builtins serve, and tries what the configured folders
-// and the trusted projects hold now in the background: see Ready.
-func (m *Manager) Start(ctx context.Context, builtins []Candidate, folders []string) error {
+// and the trusted projects hold now, and the configured files, in the background: see
+// Ready.
+func (m *Manager) Start(ctx context.Context, builtins []Candidate, folders, files []string) error {
 	for _, builtin := range builtins {
 		m.builtins[builtin.Manifest.ID] = builtin
 	}
@@ -43,7 +44,7 @@ func (m *Manager) Start(ctx context.Context, builtins []Candidate, folders []str
 		return err
 	}
 	m.sweepDepot()
-	if err := m.watch(folders, trusted); err != nil {
+	if err := m.watch(folders, files, trusted); err != nil {
 		return err
 	}
 	m.aside(func() {

@@ -30,7 +30,8 @@ type serving struct {
 	module    module
 	// connections are closed with it.
 	connections []io.Closer
-	trial       *trial // nil where nothing watches it
+	refused     map[string]error // why providers that want it cannot be used
+	trial       *trial           // nil where nothing watches it
 
 	life context.Context // of its calls
 	end  context.CancelCauseFunc
@@ -94,13 +95,17 @@ func (m *Manager) build(ctx context.Context, s *slot, candidate Candidate, revis
 		Operations: int64(spec.Limits.Operations), LogBytes: int64(spec.Limits.LogBytes),
 		Caller: mortal{bridge.NewCaller(made.module), made.life},
 		Log:    func(level, line string) { logger.Log(hclog.LevelFromString(level), line) }}
-	contributions, connections, err := m.contributions(made.plugin, candidate.Manifest, terms)
-	made.connections = connections
-	if err != nil {
+	made.scope = registry.Scope{ID: s.id, Location: s.location, Builtin: candidate.Builtin, Revision: revision}
+	if err := m.contribute(made); err != nil {
 		return nil, errors.Join(failedAt(stageContribute, err), made.close())
 	}
-	made.scope = registry.Scope{ID: s.id, Location: s.location, Builtin: candidate.Builtin, Revision: revision, Contributions: contributions}
 	return made, nil
+}
+
+// serves reports whether a configured provider is this revision's.
+func (s *serving) serves(provider string) bool {
+	_, wanted := s.terms.Providers[provider]
+	return wanted && s.refused[provider] == nil
 }
 
 // close ends what calls the revision has, and returns what it took.

@@ -108,20 +108,7 @@ const unavailableScope = "core/unavailable"
 // none. A session that uses one learns the reason, not only the name. The caller has the
 // commit.
 func (m *Manager) standForProviders(next *serving) error {
-	served := map[string]bool{}
-	serves := func(one *serving) {
-		if one != nil {
-			for name := range one.terms.Providers {
-				served[name] = true
-			}
-		}
-	}
-	serves(next)
-	for _, s := range m.all() {
-		_, serving := s.look()
-		serves(serving)
-	}
-	missing := m.missing(served)
+	missing := m.missing(next)
 	if len(missing) == 0 {
 		m.options.Registries.Remove(unavailableScope, "")
 		return nil
@@ -134,24 +121,28 @@ func (m *Manager) standForProviders(next *serving) error {
 	return err
 }
 
-// missing are the reasons why configured providers are not there.
-func (m *Manager) missing(served map[string]bool) map[string]string {
+// missing are the reasons why configured providers are not there, once next serves.
+func (m *Manager) missing(next *serving) map[string]string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	reasons := map[string]string{}
 	for name, connection := range m.providers {
-		if served[name] {
-			continue
-		}
-		if connection.Refused != nil {
-			reasons[name] = connection.Refused.Error()
-			continue
-		}
 		var known session.Plugin
+		var serving *serving
 		if s := m.slots[place{connection.Plugin, ""}]; s != nil {
-			known, _ = s.look()
+			known, serving = s.look()
 		}
-		reasons[name] = fmt.Sprintf("the provider %s needs the plugin %s, which %s", name, connection.Plugin, whyNot(known))
+		if next != nil && next.scope.ID == connection.Plugin && next.scope.Location == "" {
+			serving = next
+		}
+		switch {
+		case serving == nil:
+			reasons[name] = fmt.Sprintf("the provider %s needs the plugin %s, which %s", name, connection.Plugin, whyNot(known))
+		case serving.refused[name] != nil:
+			reasons[name] = serving.refused[name].Error()
+		case !serving.serves(name):
+			reasons[name] = fmt.Sprintf("the provider %s was configured after the plugin %s began to serve; plinth plugin reload %s", name, connection.Plugin, connection.Plugin)
+		}
 	}
 	return reasons
 }

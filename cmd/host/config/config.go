@@ -92,8 +92,12 @@ type Engine struct {
 
 // Plugins says which plugins run.
 type Plugins struct {
-	// Folders are absolute folders whose plugins are loaded at start; none.
+	// Folders are absolute folders whose plugins are loaded and watched; none.
 	Folders []string
+	// Files are absolute paths of plugins, packed or folders of their own, likewise; none.
+	Files []string
+	// Development grants what comes from folders and files all that it asks for; false.
+	Development bool
 	// Settings by the plugin's id "owner/name".
 	Settings map[string]Plugin
 }
@@ -103,6 +107,8 @@ type Plugin struct {
 	Enabled bool // true
 	// Required: no session begins while its context sources are unavailable; false.
 	Required bool
+	// Order is where its context sources stand among those of others, lower first; 0.
+	Order int
 	// Config is the plugin's own configuration as a JSON object; nil when not given.
 	Config json.RawMessage
 	// Limits take the place of the manifest's, by its names.

@@ -158,20 +158,30 @@ func (l *loader) whole(key []string, line int) []string {
 	return key
 }
 
-// plugins takes over the table whose keys are "folders" and plugins' ids.
+// plugins takes over the table whose keys are "folders", "files", "development" and
+// plugins' ids.
 func (l *loader) plugins(table map[string]any) {
+	lists := map[string]*[]string{"folders": &l.config.Plugins.Folders, "files": &l.config.Plugins.Files}
 	for _, name := range slices.Sorted(maps.Keys(table)) {
-		if name == "folders" {
-			folders, ok := stringList(table[name])
+		if list := lists[name]; list != nil {
+			paths, ok := stringList(table[name])
 			if !ok {
 				l.problem(join("plugins", name), nil, "must be a list of strings")
 			}
-			l.config.Plugins.Folders = folders
+			*list = paths
+			continue
+		}
+		if name == "development" {
+			value, ok := table[name].(bool)
+			if !ok {
+				l.problem(join("plugins", name), nil, "must be true or false")
+			}
+			l.config.Plugins.Development = value
 			continue
 		}
 		settings, ok := table[name].(map[string]any)
 		if !ok {
-			l.problem(join("plugins", name), nil, "unknown key; known here: folders, and tables like [plugins.\"owner/name\"]")
+			l.problem(join("plugins", name), nil, "unknown key; known here: folders, files, development, and tables like [plugins.\"owner/name\"]")
 			continue
 		}
 		if l.config.Plugins.Settings == nil {
@@ -193,6 +203,11 @@ func (l *loader) plugin(id string, settings map[string]any) Plugin {
 			}
 			if name == "required" {
 				plugin.Required = value
+				continue
+			}
+		case int64:
+			if name == "order" {
+				plugin.Order = l.within(key, value)
 				continue
 			}
 		case string:
@@ -227,6 +242,8 @@ func (l *loader) plugin(id string, settings map[string]any) Plugin {
 		switch name {
 		case "enabled", "required":
 			l.problem(key, settings[name], "must be true or false")
+		case "order":
+			l.problem(key, settings[name], "must be a whole number")
 		case "engine":
 			l.problem(key, settings[name], "must be plinth or extism-sdk")
 		case "record":
@@ -236,10 +253,21 @@ func (l *loader) plugin(id string, settings map[string]any) Plugin {
 		case "secrets":
 			l.problem(key, nil, "must be a table of references by the plugin's handles") // it may be the secret itself
 		default:
-			l.problem(key, nil, "unknown key; known here: enabled, required, engine, config, limits, record, secrets")
+			l.problem(key, nil, "unknown key; known here: enabled, required, order, engine, config, limits, record, secrets")
 		}
 	}
 	return plugin
+}
+
+// maxOrder bounds a plugin's place among others, either way.
+const maxOrder = 1000
+
+func (l *loader) within(key string, value int64) int {
+	if value < -maxOrder || value > maxOrder {
+		l.problem(key, value, "must be from %d to %d", -maxOrder, maxOrder)
+		return 0
+	}
+	return int(value)
 }
 
 // limits takes over numbers; the plugin's manager knows their names and bounds.

@@ -34,9 +34,19 @@ func layers() []layer {
 			}},
 		{join("plugins", "folders"), "PLINTH_PLUGINS_FOLDERS", "--plugins",
 			func(l *loader, text string) { l.config.Plugins.Folders = list(text, string(filepath.ListSeparator)) }},
+		{join("plugins", "development"), "PLINTH_PLUGINS_DEVELOPMENT", "--dev", (*loader).development},
 		{"project_config", "PLINTH_DISABLE_PROJECT_CONFIG", "", (*loader).projectConfig},
 		{join("log", "level"), "PLINTH_LOG_LEVEL", "--log-level", func(l *loader, text string) { l.config.LogLevel = text }},
 	}
+}
+
+// development takes over what the variable or the flag says.
+func (l *loader) development(text string) {
+	value, err := strconv.ParseBool(text)
+	if err != nil {
+		l.problem(join("plugins", "development"), text, "must be true or false")
+	}
+	l.config.Plugins.Development = value
 }
 
 func list(text, separator string) []string {

@@ -43,6 +43,9 @@ func (l *loader) validate() {
 	for i, folder := range c.Plugins.Folders {
 		c.Plugins.Folders[i] = l.absolute(join("plugins", "folders", strconv.Itoa(i)), folder)
 	}
+	for i, file := range c.Plugins.Files {
+		c.Plugins.Files[i] = l.absolute(join("plugins", "files", strconv.Itoa(i)), file)
+	}
 	for _, id := range slices.Sorted(maps.Keys(c.Plugins.Settings)) {
 		if !pluginID.MatchString(id) {
 			l.problem(join("plugins", id), nil, `a plugin's table is named by its id, like [plugins."acme/weather"]`)
