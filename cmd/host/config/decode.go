@@ -207,7 +207,8 @@ func (l *loader) plugin(id string, settings map[string]any) Plugin {
 			}
 		case int64:
 			if name == "order" {
-				plugin.Order = l.within(key, value)
+				plugin.Order = int(value)
+				l.within(key, plugin.Order, -maxOrder, maxOrder)
 				continue
 			}
 		case string:
@@ -261,14 +262,6 @@ func (l *loader) plugin(id string, settings map[string]any) Plugin {
 
 // maxOrder bounds a plugin's place among others, either way.
 const maxOrder = 1000
-
-func (l *loader) within(key string, value int64) int {
-	if value < -maxOrder || value > maxOrder {
-		l.problem(key, value, "must be from %d to %d", -maxOrder, maxOrder)
-		return 0
-	}
-	return int(value)
-}
 
 // limits takes over numbers; the plugin's manager knows their names and bounds.
 func (l *loader) limits(key string, table map[string]any) map[string]int64 {
