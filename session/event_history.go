@@ -119,7 +119,7 @@ type HistoryPruned struct {
 type MessageImported struct {
 	// Message has no Seq: its place is that of this event.
 	Message Message `json:"message"`
-	// Open: what it asks for is not done yet, as it is otherwise.
+	// Open: what it asks for is not done yet, as it is otherwise. Of prompts only.
 	Open bool `json:"open,omitempty"`
 }
 

@@ -132,7 +132,7 @@ func (s *Sessions) opening(ctx context.Context, request ForkRequest) (payloads [
 	return payloads, history, nil
 }
 
-// imports makes the events of the payloads, then one of each message. What the messages
+// imports makes the events of the payloads, then one of each message. What the prompts
 // after answered ask for is not done yet.
 func (s *Sessions) imports(origin Origin, payloads []Payload, history *passage, answered int64, name func(id string) string) ([]store.Event, error) {
 	events, err := s.encoder.Encode(origin, payloads...)
@@ -142,7 +142,8 @@ func (s *Sessions) imports(origin Origin, payloads []Payload, history *passage, 
 	now := s.encoder.Clock.Now().UTC().Truncate(time.Millisecond)
 	for i := range history.messages {
 		message := &history.messages[i]
-		event, err := s.encoder.event(origin, now, MessageImported{}.EventType(), message.imported(name(message.id), message.seq > answered))
+		open := message.kind == MessageUser && message.seq > answered
+		event, err := s.encoder.event(origin, now, MessageImported{}.EventType(), message.imported(name(message.id), open))
 		if err != nil {
 			return nil, err
 		}

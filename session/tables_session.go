@@ -55,7 +55,7 @@ type Session struct {
 	// model was sent before it is sent otherwise since. -1 when there was none.
 	Rewritten int64 `json:"-"`
 	// Answered is a sequence up to which prompts are answered: that of the end of the
-	// last activity that completed, or of an imported message. -1 when there was none.
+	// last activity that completed, or of an imported prompt. -1 when there was none.
 	Answered int64 `json:"-"`
 }
 
