@@ -20,8 +20,8 @@ type ForkRequest struct {
 	// Message is the last one that both have; all of them when empty.
 	Message string
 	ID      string
-	// Title in the place of the other's with "(fork)" behind it.
-	Title string
+	// Title in the place of the other's with "(fork)" behind it, which nil asks for.
+	Title *string
 	// Directory to work in; the other's when empty.
 	Directory string
 }
@@ -110,12 +110,12 @@ func (s *Sessions) opening(ctx context.Context, request ForkRequest) (payloads [
 			fork.Message, fork.Seq = history.messages[n-1].id, history.messages[n-1].seq
 		}
 	}
-	created := Created{Title: request.Title, Location: parent.Location, Agent: parent.Agent, Model: parent.Model,
+	created := Created{Title: forkTitle(parent.Title), Location: parent.Location, Agent: parent.Agent, Model: parent.Model,
 		Rules: parent.Rules, Budgets: parent.Budgets, Fork: fork}
-	if created.Title == "" {
-		created.Title = forkTitle(parent.Title)
-	} else if created.Title, err = cleanTitle(created.Title); err != nil {
-		return nil, nil, err
+	if request.Title != nil {
+		if created.Title, err = cleanTitle(*request.Title); err != nil {
+			return nil, nil, err
+		}
 	}
 	if request.Directory != "" {
 		if created.Location, err = s.resolve(ctx, request.Directory); err != nil {

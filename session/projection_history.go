@@ -28,7 +28,7 @@ func (p projector) onHistory(payload Payload) (mine bool, err error) {
 	case RevertStaged:
 		return true, p.revertStaged(e.Revert)
 	case RevertCleared:
-		return true, p.revertCleared()
+		return true, p.revertCleared(e)
 	case RevertCommitted:
 		return true, p.revertCommitted(e)
 	case HistoryPruned:
