@@ -49,7 +49,7 @@ test: prerequisites ## all tests that need nothing but Go and a C compiler
 
 # Without the packages that do nothing but start programs: those are built without the detector.
 race: prerequisites ## the tests under the race detector
-	packages=$$($(GO) list $(PACKAGES) | grep -v '/tests/e2e$$\|/tests/docs$$') && $(GO) test -race $$packages
+	packages=$$($(GO) list $(PACKAGES) | grep -v '/tests/e2e$$\|/tests/docs$$') && $(GO) test -race -timeout 30m $$packages
 
 arch: prerequisites ## the rules on imports and package state
 	$(GO) test -count=1 ./tests/arch

@@ -14,7 +14,11 @@ import (
 // work of earlier admissions and waits until it has cleaned up. Pending prompts
 // stay. It answers the sequence of the boundary.
 func (s *Sessions) Interrupt(ctx context.Context, origin Origin, session string) (int64, error) {
-	seq, err := s.request(ctx, origin, session, InterruptRequested{})
+	return s.interrupt(ctx, origin, session, InterruptRequested{})
+}
+
+func (s *Sessions) interrupt(ctx context.Context, origin Origin, session string, requested InterruptRequested) (int64, error) {
+	seq, err := s.request(ctx, origin, session, requested)
 	if err != nil {
 		return 0, fmt.Errorf("interrupt: %w", err)
 	}

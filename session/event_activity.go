@@ -2,7 +2,10 @@ package session
 
 // InterruptRequested: its sequence is the boundary; what asked for execution
 // before it is suppressed.
-type InterruptRequested struct{}
+type InterruptRequested struct {
+	// Removal: the session is about to be removed.
+	Removal bool `json:"removal,omitempty"`
+}
 
 // ResumeRequested: somebody asked for at least one provider turn.
 type ResumeRequested struct{}

@@ -89,18 +89,26 @@ type Revert struct {
 	// Restoring: the files are on their way, each in the one state or the other. Until
 	// it is recorded again without, whoever goes on restores them first.
 	Restoring bool `json:"restoring,omitempty"`
+	// Unrestored are paths that could not be restored and are as they were, ascending;
+	// Files has none of them.
+	Unrestored []string `json:"unrestored,omitempty"`
 }
 
 // RevertCleared: nothing is reverted after all; the files are as before again.
 type RevertCleared struct {
 	// Snapshot names the files as they were until then; empty when none were restored.
 	Snapshot string `json:"snapshot,omitempty"`
+	// Unrestored are paths that could not be put back, ascending.
+	Unrestored []string `json:"unrestored,omitempty"`
 }
 
 // RevertCommitted takes the messages after Boundary out of the conversation. Its
 // context epoch is over.
 type RevertCommitted struct {
 	Boundary int64 `json:"boundary"`
+	// Unrestored are paths that could not be restored, ascending, of a revert whose files
+	// were still on their way.
+	Unrestored []string `json:"unrestored,omitempty"`
 }
 
 // HistoryPruned: what was before this event is no longer kept. It says what the
@@ -119,7 +127,7 @@ type HistoryPruned struct {
 type MessageImported struct {
 	// Message has no Seq: its place is that of this event.
 	Message Message `json:"message"`
-	// Open: what it asks for is not done yet, as it is otherwise.
+	// Open: what it asks for is not done yet, as it is otherwise. Of prompts only.
 	Open bool `json:"open,omitempty"`
 }
 

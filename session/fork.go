@@ -20,8 +20,8 @@ type ForkRequest struct {
 	// Message is the last one that both have; all of them when empty.
 	Message string
 	ID      string
-	// Title in the place of the other's with "(fork)" behind it.
-	Title string
+	// Title in the place of the other's with "(fork)" behind it, which nil asks for.
+	Title *string
 	// Directory to work in; the other's when empty.
 	Directory string
 }
@@ -110,12 +110,12 @@ func (s *Sessions) opening(ctx context.Context, request ForkRequest) (payloads [
 			fork.Message, fork.Seq = history.messages[n-1].id, history.messages[n-1].seq
 		}
 	}
-	created := Created{Title: request.Title, Location: parent.Location, Agent: parent.Agent, Model: parent.Model,
+	created := Created{Title: forkTitle(parent.Title), Location: parent.Location, Agent: parent.Agent, Model: parent.Model,
 		Rules: parent.Rules, Budgets: parent.Budgets, Fork: fork}
-	if created.Title == "" {
-		created.Title = forkTitle(parent.Title)
-	} else if created.Title, err = cleanTitle(created.Title); err != nil {
-		return nil, nil, err
+	if request.Title != nil {
+		if created.Title, err = cleanTitle(*request.Title); err != nil {
+			return nil, nil, err
+		}
 	}
 	if request.Directory != "" {
 		if created.Location, err = s.resolve(ctx, request.Directory); err != nil {
@@ -132,7 +132,7 @@ func (s *Sessions) opening(ctx context.Context, request ForkRequest) (payloads [
 	return payloads, history, nil
 }
 
-// imports makes the events of the payloads, then one of each message. What the messages
+// imports makes the events of the payloads, then one of each message. What the prompts
 // after answered ask for is not done yet.
 func (s *Sessions) imports(origin Origin, payloads []Payload, history *passage, answered int64, name func(id string) string) ([]store.Event, error) {
 	events, err := s.encoder.Encode(origin, payloads...)
@@ -142,7 +142,8 @@ func (s *Sessions) imports(origin Origin, payloads []Payload, history *passage, 
 	now := s.encoder.Clock.Now().UTC().Truncate(time.Millisecond)
 	for i := range history.messages {
 		message := &history.messages[i]
-		event, err := s.encoder.event(origin, now, MessageImported{}.EventType(), message.imported(name(message.id), message.seq > answered))
+		open := message.kind == MessageUser && message.seq > answered
+		event, err := s.encoder.event(origin, now, MessageImported{}.EventType(), message.imported(name(message.id), open))
 		if err != nil {
 			return nil, err
 		}

@@ -123,7 +123,7 @@ func TestAForkIsASessionOfItsOwn(t *testing.T) {
 	id := r.Create()
 	r.rounds(id, 3, 10)
 	r.compact(id)
-	fork := r.fork(session.ForkRequest{Session: id, Title: "  Mine ", Directory: "/elsewhere"})
+	fork := r.fork(session.ForkRequest{Session: id, Title: new("  Mine "), Directory: "/elsewhere"})
 	if fork.Title != "Mine" || fork.Location.Directory != "/elsewhere" {
 		t.Errorf("fork %+v", fork)
 	}
@@ -192,7 +192,8 @@ func TestAForkIsRepeatedAndRefused(t *testing.T) {
 		"another message":       {elsewhere, "another session"},
 		"no such session":       {session.ForkRequest{Session: "ses_x"}, "not found"},
 		"no such message":       {session.ForkRequest{Session: id, Message: "msg_x"}, "not found"},
-		"a title of many lines": {session.ForkRequest{Session: id, Title: "a\nb"}, "one line"},
+		"a title of many lines": {session.ForkRequest{Session: id, Title: new("a\nb")}, "one line"},
+		"an empty title":        {session.ForkRequest{Session: id, Title: new("")}, "title is empty; give 1 to 200 characters"},
 		"no id":                 {session.ForkRequest{Session: id, ID: "x"}, "not an id"},
 	} {
 		if _, _, err := r.Sessions.Fork(t.Context(), session.System(), c.request); err == nil || !strings.Contains(err.Error(), c.want) {

@@ -66,8 +66,17 @@ type Snapshots interface {
 	// Diff answers what changed between two of them, by path.
 	Diff(ctx context.Context, location Location, from, to string) ([]FileDiff, error)
 	// Restore makes the files of the paths what they were in the snapshot; one that was
-	// not there is removed. Nil paths are all that differ. It answers what it changed.
-	Restore(ctx context.Context, location Location, snapshot string, paths []string) ([]FileDiff, error)
+	// not there is removed. Nil paths are all that differ.
+	Restore(ctx context.Context, location Location, snapshot string, paths []string) (Restored, error)
+}
+
+// Restored is what a restoring did. Both lists ascend by path.
+type Restored struct {
+	// Files were changed.
+	Files []FileDiff
+	// Left are paths that differ from the snapshot still, because they cannot be
+	// restored: something that no snapshot holds is in the way.
+	Left []string
 }
 
 // Clock tells the time. The zero Offset means UTC.

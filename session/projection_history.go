@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 )
 
 // onHistory projects what changes the history itself.
@@ -26,7 +28,7 @@ func (p projector) onHistory(payload Payload) (mine bool, err error) {
 	case RevertStaged:
 		return true, p.revertStaged(e.Revert)
 	case RevertCleared:
-		return true, p.revertCleared()
+		return true, p.revertCleared(e)
 	case RevertCommitted:
 		return true, p.revertCommitted(e)
 	case HistoryPruned:
@@ -145,24 +147,41 @@ func (p projector) messageImported(e MessageImported) error {
 	if err := p.message(m.ID, m.Type, m.Created, m.MessageBody); err != nil {
 		return err
 	}
-	for i, part := range m.Parts {
-		call := ""
-		if part.Tool != nil {
-			call = part.ID
-		}
-		encoded, err := json.Marshal(part)
-		if err != nil {
-			return err
-		}
-		if err := p.exec(`INSERT INTO part (session_id, message_seq, ordinal, tool_call, body) VALUES ($1, $2, $3, $4, $5)`,
-			p.session, p.seq, i, call, string(encoded)); err != nil {
-			return err
-		}
+	if err := p.importParts(m.Parts); err != nil {
+		return err
 	}
-	if e.Open {
+	if e.Open || m.Type != MessageUser {
 		return nil
 	}
 	return p.exec(`UPDATE session SET answered_seq = $1 WHERE id = $2`, p.seq, p.session)
+}
+
+// partsAtOnce is how many parts one statement adds.
+const partsAtOnce = 8
+
+func (p projector) importParts(parts []MessagePart) error {
+	ordinal := 0
+	for some := range slices.Chunk(parts, partsAtOnce) {
+		var rows []string
+		var args []any
+		for _, part := range some {
+			call := ""
+			if part.Tool != nil {
+				call = part.ID
+			}
+			encoded, err := json.Marshal(part)
+			if err != nil {
+				return err
+			}
+			rows = append(rows, "("+placeholders(len(args)+1, 5)+")")
+			args = append(args, p.session, p.seq, ordinal, call, string(encoded))
+			ordinal++
+		}
+		if err := p.exec(`INSERT INTO part (session_id, message_seq, ordinal, tool_call, body) VALUES `+strings.Join(rows, ", "), args...); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // historyPruned begins the session anew: its rows are what the event says, and the

@@ -23,12 +23,27 @@ func (p projector) revertStaged(revert Revert) error {
 			return &ConflictError{ID: p.session, Reason: "has a revert staged to another message", Fix: "look at the session again"}
 		}
 	}
+	if err := p.unrestored(nil); err != nil {
+		return err
+	}
 	return p.column("revert", revert)
 }
 
+// unrestored keeps what a revert that is staged no longer left as it is.
+func (p projector) unrestored(paths []string) error {
+	list, err := jsonList(paths)
+	if err != nil {
+		return err
+	}
+	return p.exec(`UPDATE session SET unrestored = $1 WHERE id = $2`, list, p.session)
+}
+
 // revertCleared refuses where nothing is staged: the revert was committed meanwhile.
-func (p projector) revertCleared() error {
+func (p projector) revertCleared(e RevertCleared) error {
 	if _, err := p.staged(); err != nil {
+		return err
+	}
+	if err := p.unrestored(e.Unrestored); err != nil {
 		return err
 	}
 	return p.exec(`UPDATE session SET revert = '' WHERE id = $1`, p.session)
@@ -71,12 +86,16 @@ func (p projector) unstaged() error {
 // compaction that stays. It refuses any boundary but that of the revert that is staged:
 // what came since would go unseen.
 func (p projector) revertCommitted(e RevertCommitted) error {
-	switch revert, err := p.staged(); {
+	revert, err := p.staged()
+	switch {
 	case err != nil:
 		return err
 	case revert.Boundary != e.Boundary:
 		return &ConflictError{ID: p.session, Reason: fmt.Sprintf("has a revert staged to %d, not to %d", revert.Boundary, e.Boundary),
 			Fix: "look at the session again"}
+	}
+	if err := p.unrestored(append(revert.Unrestored, e.Unrestored...)); err != nil {
+		return err
 	}
 	if err := p.exec(`DELETE FROM shell WHERE session_id = $1 AND message IN (SELECT id FROM message WHERE session_id = $2 AND seq > $3)`,
 		p.session, p.session, e.Boundary); err != nil {

@@ -66,6 +66,10 @@ func (p projector) insertSession(s Session) error {
 	if err != nil {
 		return err
 	}
+	unrestored, err := jsonList(s.Unrestored)
+	if err != nil {
+		return err
+	}
 	location, err := json.Marshal(s.Location)
 	if err != nil {
 		return err
@@ -82,10 +86,10 @@ func (p projector) insertSession(s Session) error {
 		*columns[i] = string(encoded)
 	}
 	return p.exec(`INSERT INTO session (id, title, location, agent, model_provider, model, model_variant, created_ms, interrupt_seq,
-		parent_id, depth, rules, budgets, slug, archived_ms, fork, retention, revert, changes, pruned_seq)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, -1, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`,
+		parent_id, depth, rules, budgets, slug, archived_ms, fork, retention, revert, changes, pruned_seq, unrestored)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, -1, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)`,
 		p.session, s.Title, string(location), s.Agent, s.Model.Provider, s.Model.Model, s.Model.Variant, s.Created,
-		s.Parent, s.Depth, rules, budgets, s.Slug, s.Archived, *columns[0], *columns[1], *columns[2], *columns[3], s.Pruned)
+		s.Parent, s.Depth, rules, budgets, s.Slug, s.Archived, *columns[0], *columns[1], *columns[2], *columns[3], s.Pruned, unrestored)
 }
 
 // orNil is value, or an untyped nil for a nil pointer.

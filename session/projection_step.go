@@ -109,6 +109,20 @@ func (p projector) taskStarted(e TaskStarted) error {
 
 // message adds a message whose id nothing else may have.
 func (p projector) message(id string, kind MessageType, created int64, body MessageBody) error {
+	encoded, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	// Nearly always nothing is in its way, which one statement finds out.
+	added, err := p.tx.Exec(p.ctx, `INSERT INTO message (session_id, seq, id, type, created_ms, body) SELECT $1, $2, $3, $4, $5, $6
+		WHERE NOT EXISTS (SELECT 1 FROM input WHERE id = $7) AND NOT EXISTS (SELECT 1 FROM session WHERE id = $8 AND revert <> '')
+		ON CONFLICT (id) DO NOTHING`, p.session, p.seq, id, string(kind), created, string(encoded), id, p.session)
+	switch {
+	case err != nil:
+		return err
+	case added == 1:
+		return p.shell(id, kind, body)
+	}
 	if err := p.free(id); err != nil {
 		return err
 	}
@@ -131,6 +145,11 @@ func (p projector) insertMessage(id string, kind MessageType, created int64, bod
 		p.session, p.seq, id, string(kind), created, string(encoded)); err != nil {
 		return err
 	}
+	return p.shell(id, kind, body)
+}
+
+// shell notes which message the command of a call has, if the message is one.
+func (p projector) shell(id string, kind MessageType, body MessageBody) error {
 	if kind != MessageShell {
 		return nil
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/plinthhost/plinth/store"
 )
@@ -37,6 +38,9 @@ func (s *Sessions) Prune(ctx context.Context, origin Origin, id string) (pruning
 }
 
 func (s *Sessions) prune(ctx context.Context, origin Origin, id string) (Pruning, error) {
+	if err := s.settled(ctx, id); err != nil {
+		return Pruning{}, err
+	}
 	// What is recorded from here on makes the append fail, and a drain that works has
 	// been seen before it.
 	head, err := store.ReadHead(ctx, s.log, id)
@@ -44,7 +48,7 @@ func (s *Sessions) prune(ctx context.Context, origin Origin, id string) (Pruning
 		return Pruning{}, fmt.Errorf("prune session: %w", err)
 	}
 	if s.execution.Running(id) {
-		return Pruning{}, &ConflictError{ID: id, Reason: "works, and a pruning needs an idle session", Fix: "interrupt it, or wait until it is idle"}
+		return Pruning{}, works(id)
 	}
 	state, err := s.prunable(ctx, id)
 	if err != nil {
@@ -63,6 +67,44 @@ func (s *Sessions) prune(ctx context.Context, origin Origin, id string) (Pruning
 	}
 	first := written[0].Seq
 	return Pruning{Pruned: true, First: first}, s.finishPruning(context.WithoutCancel(ctx), id, first, head.First)
+}
+
+// pruneSettle bounds how long a pruning waits for a drain that has nothing left to do.
+const pruneSettle = 5 * time.Second
+
+// settled waits until a drain whose work has ended in the log has gone. A session that
+// works, or is asked to, is a conflict at once.
+func (s *Sessions) settled(ctx context.Context, id string) error {
+	if !s.execution.Running(id) {
+		return nil
+	}
+	busy := false
+	err := s.view(ctx, id, func(tx store.Tx) error {
+		current, err := LoadSession(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		activity, err := loadActivity(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		waiting, err := LoadBacklog(ctx, tx, id)
+		busy = activity != nil || waiting.Pending > 0 || current.Resume >= 0 || current.Compact >= 0 || current.Compacting != nil
+		return err
+	})
+	switch {
+	case err != nil:
+		return fmt.Errorf("prune session: %w", err)
+	case busy:
+		return works(id)
+	}
+	limited, cancel := context.WithTimeoutCause(ctx, pruneSettle, works(id))
+	defer cancel()
+	return s.execution.Settle(limited, id)
+}
+
+func works(id string) error {
+	return &ConflictError{ID: id, Reason: "works, and a pruning needs an idle session", Fix: "interrupt it, or wait until it is idle"}
 }
 
 // finishPruning lets nobody read the events before a pruning, also one of a host that

@@ -92,7 +92,7 @@ func (s *Sessions) halt(ctx context.Context, origin Origin, id string) error {
 		return err
 	}
 	if busy {
-		if _, err := s.Interrupt(ctx, origin, id); err != nil && !isGone(err) {
+		if _, err := s.interrupt(ctx, origin, id, InterruptRequested{Removal: true}); err != nil && !isGone(err) {
 			return err
 		}
 	}

@@ -19,6 +19,9 @@ type RevertRequest struct {
 	Files bool
 }
 
+// RevertWithoutFiles is what helps where the files of a revert cannot be restored.
+const RevertWithoutFiles = "stage it again without files (--no-files) to leave them as they are"
+
 // Revert stages a return to before a message: it is carried out when the next activity
 // begins, or by CommitRevert, and ClearRevert takes it back. The session must be idle. A
 // revert that is staged already is cleared first, so the files go from where they were;
@@ -100,7 +103,7 @@ func (s *Sessions) planFiles(ctx context.Context, current Session, message Messa
 	}
 	files, now, err := s.restorable(ctx, current.Location, steps)
 	if err != nil {
-		return &ConflictError{ID: message.ID, Reason: fmt.Sprintf("cannot be reverted with its files: %v", err), Fix: "revert it without files"}
+		return &ConflictError{ID: message.ID, Reason: fmt.Sprintf("cannot be reverted with its files: %v", err), Fix: RevertWithoutFiles}
 	}
 	if len(files) > 0 {
 		revert.Snapshot, revert.Target, revert.Files, revert.Restoring = now, steps[0].Before, files, true
@@ -154,15 +157,18 @@ func (s *Sessions) stage(ctx context.Context, origin Origin, current Session, re
 	if !revert.Restoring {
 		return nil
 	}
-	if err := s.restore(ctx, current.Location, revert.Target, revert.Files); err != nil {
-		if back := s.restore(ctx, current.Location, revert.Snapshot, revert.Files); back != nil {
+	left, err := s.restore(ctx, current.Location, revert.Target, revert.Files)
+	if err != nil {
+		left, back := s.restore(ctx, current.Location, revert.Snapshot, revert.Files)
+		if back != nil {
 			return errors.Join(err, back)
 		}
-		_, cleared := s.append(ctx, origin, current.ID, store.Any(), RevertCleared{})
+		_, cleared := s.append(ctx, origin, current.ID, store.Any(), RevertCleared{Unrestored: left})
 		return errors.Join(err, cleared)
 	}
-	revert.Restoring = false
-	_, err := s.append(ctx, origin, current.ID, store.Any(), s.withChanges(ctx, current, RevertStaged{Revert: revert})...)
+	revert.Restoring, revert.Unrestored = false, left
+	revert.Files = slices.DeleteFunc(revert.Files, func(file FileDiff) bool { return slices.Contains(left, file.Path) })
+	_, err = s.append(ctx, origin, current.ID, store.Any(), s.withChanges(ctx, current, RevertStaged{Revert: revert})...)
 	if isConflict(err) {
 		return nil // it was restored, and somebody has gone on from there
 	}
@@ -174,12 +180,13 @@ func isConflict(err error) bool {
 	return is
 }
 
-func (s *Sessions) restore(ctx context.Context, location Location, snapshot string, files []FileDiff) error {
+// restore answers the paths that could not be restored.
+func (s *Sessions) restore(ctx context.Context, location Location, snapshot string, files []FileDiff) (left []string, err error) {
 	if s.options.Snapshots == nil {
-		return errNoSnapshots
+		return nil, errNoSnapshots
 	}
-	_, err := s.options.Snapshots.Restore(ctx, location, snapshot, Paths(files))
-	return err
+	restored, err := s.options.Snapshots.Restore(ctx, location, snapshot, Paths(files))
+	return restored.Left, err
 }
 
 // Paths lists the files' paths; it is not nil.
@@ -247,12 +254,12 @@ func (s *Sessions) unstage(ctx context.Context, origin Origin, current Session, 
 		switch {
 		case lost && must:
 			return &ConflictError{ID: current.ID, Reason: fmt.Sprintf("cannot get the files back that its revert replaced: %v", err),
-				Fix: "revert it without files to leave them as they are"}
+				Fix: RevertWithoutFiles}
 		case err != nil && !lost:
 			return err
 		case err == nil:
 			cleared.Snapshot = now
-			if err := s.putBack(context.WithoutCancel(ctx), origin, current); err != nil {
+			if cleared.Unrestored, err = s.putBack(context.WithoutCancel(ctx), origin, current); err != nil {
 				return err
 			}
 		}
@@ -274,13 +281,14 @@ func (s *Sessions) beforeUnstaging(ctx context.Context, current Session) (now st
 	return s.options.Snapshots.Capture(ctx, current.Location)
 }
 
-// putBack restores what the revert replaced, and records before that it does.
-func (s *Sessions) putBack(ctx context.Context, origin Origin, current Session) error {
+// putBack restores what the revert replaced, and records before that it does. It answers
+// the paths that could not be put back.
+func (s *Sessions) putBack(ctx context.Context, origin Origin, current Session) (left []string, err error) {
 	revert := *current.Revert
 	if !revert.Restoring {
 		revert.Restoring = true
 		if _, err := s.append(ctx, origin, current.ID, store.Any(), RevertStaged{Revert: revert}); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	return s.restore(ctx, current.Location, revert.Snapshot, revert.Files)
@@ -295,12 +303,13 @@ func (s *Sessions) CommitRevert(ctx context.Context, origin Origin, session stri
 		return Session{}, err
 	}
 	revert := current.Revert
+	committed := RevertCommitted{Boundary: revert.Boundary}
 	if revert.Restoring {
-		if err := s.restore(context.WithoutCancel(ctx), current.Location, revert.Target, revert.Files); err != nil {
+		if committed.Unrestored, err = s.restore(context.WithoutCancel(ctx), current.Location, revert.Target, revert.Files); err != nil {
 			return Session{}, fmt.Errorf("commit the revert: %w", err)
 		}
 	}
-	if _, err := s.append(ctx, origin, session, store.Any(), RevertCommitted{Boundary: revert.Boundary}); err != nil {
+	if _, err := s.append(ctx, origin, session, store.Any(), committed); err != nil {
 		return Session{}, fmt.Errorf("commit the revert: %w", err)
 	}
 	return s.Get(ctx, session)

@@ -42,6 +42,9 @@ type Session struct {
 	Retention *Retention `json:"retention,omitempty"`
 	// Revert is staged; nil when none is.
 	Revert *Revert `json:"revert,omitempty"`
+	// Unrestored are paths that the newest revert could not restore, or the clearing of
+	// it, now that it is not staged any more.
+	Unrestored []string `json:"unrestored,omitempty"`
 	// Changes are nil while nothing changed that is known.
 	Changes *Changes `json:"changes,omitempty"`
 	// Compact is the sequence of a compaction that somebody asks for, or -1.
@@ -55,20 +58,20 @@ type Session struct {
 	// model was sent before it is sent otherwise since. -1 when there was none.
 	Rewritten int64 `json:"-"`
 	// Answered is a sequence up to which prompts are answered: that of the end of the
-	// last activity that completed, or of an imported message. -1 when there was none.
+	// last activity that completed, or of an imported prompt. -1 when there was none.
 	Answered int64 `json:"-"`
 }
 
 // LoadSession reads one session; ErrNotFound when there is none.
 func LoadSession(ctx context.Context, tx store.Tx, id string) (Session, error) {
 	s := Session{ID: id}
-	var location, rules, budgets, fork, retention, revert, changes, compacting string
+	var location, rules, budgets, fork, retention, revert, unrestored, changes, compacting string
 	err := tx.QueryRow(ctx, `SELECT title, location, agent, model_provider, model, model_variant, created_ms, interrupt_seq,
 		parent_id, depth, rules, budgets, resume_seq, history_seq, compaction_seq,
-		slug, archived_ms, fork, retention, revert, changes, compact_seq, pruned_seq, compacting, rewritten_seq, answered_seq FROM session WHERE id = $1`, id).
+		slug, archived_ms, fork, retention, revert, unrestored, changes, compact_seq, pruned_seq, compacting, rewritten_seq, answered_seq FROM session WHERE id = $1`, id).
 		Scan(&s.Title, &location, &s.Agent, &s.Model.Provider, &s.Model.Model, &s.Model.Variant, &s.Created, &s.Interrupt,
 			&s.Parent, &s.Depth, &rules, &budgets, &s.Resume, &s.History, &s.Compaction,
-			&s.Slug, &s.Archived, &fork, &retention, &revert, &changes, &s.Compact, &s.Pruned, &compacting, &s.Rewritten, &s.Answered)
+			&s.Slug, &s.Archived, &fork, &retention, &revert, &unrestored, &changes, &s.Compact, &s.Pruned, &compacting, &s.Rewritten, &s.Answered)
 	if isNotFound(err) {
 		return Session{}, fmt.Errorf("session %s: %w", clip(id), ErrNotFound)
 	}
@@ -79,7 +82,8 @@ func LoadSession(ctx context.Context, tx store.Tx, id string) (Session, error) {
 		name, text string
 		into       any
 	}{{"location", location, &s.Location}, {"rules", rules, &s.Rules}, {"budgets", budgets, &s.Budgets},
-		{"fork", fork, &s.Fork}, {"retention", retention, &s.Retention}, {"revert", revert, &s.Revert}, {"changes", changes, &s.Changes},
+		{"fork", fork, &s.Fork}, {"retention", retention, &s.Retention}, {"revert", revert, &s.Revert},
+		{"unrestored", unrestored, &s.Unrestored}, {"changes", changes, &s.Changes},
 		{"compacting", compacting, &s.Compacting}} {
 		if column.text == "[]" || column.text == "" {
 			continue

@@ -14,8 +14,6 @@ const (
 	MaxTaskDepth = 4
 	// MaxRunningTasks is how many tasks of one session may run at a time.
 	MaxRunningTasks = 16
-	// MaxTaskDescription bounds a description, in bytes.
-	MaxTaskDescription = 4096
 )
 
 // check refuses what is wrong with a task whatever the session.
@@ -23,10 +21,11 @@ func (t *Tasks) check(task Task) error {
 	switch {
 	case strings.TrimSpace(task.Description) == "":
 		return refuse("invalid_input", "description is empty; say in a few words what the task is")
-	case len(task.Description) > MaxTaskDescription:
-		return refuse("invalid_input", "description has %d bytes, the limit is %d; a few words are enough", len(task.Description), MaxTaskDescription)
 	case strings.TrimSpace(task.Prompt) == "":
 		return refuse("invalid_input", "prompt is empty; the child knows only what it says")
+	}
+	if _, err := cleanLine("description", task.Description); err != nil { // it is the child's title
+		return refuse("invalid_input", "%s; a few words are enough", strings.TrimPrefix(err.Error(), ErrInvalid.Error()+": "))
 	}
 	prompt := Prompt{Text: task.Prompt}
 	if _, err := prompt.checked(); err != nil {
@@ -81,7 +80,7 @@ func (t *Tasks) opening(ctx context.Context, caller TaskCaller, task Task, start
 		}
 		return store.Any(), []Payload{PromptAdmitted{Message: started.Prompt, Prompt: prompt, Delivery: Steer, Wake: true}}, nil
 	}
-	created := Created{Title: task.Description, Location: caller.Location, Agent: task.Agent, Model: *model,
+	created := Created{Title: strings.TrimSpace(task.Description), Location: caller.Location, Agent: task.Agent, Model: *model,
 		Parent: parent.ID, Depth: parent.Depth + 1}
 	return store.Exactly(-1), []Payload{created,
 		PromptAdmitted{Message: started.Prompt, Prompt: prompt, Delivery: Steer, Wake: true}}, nil

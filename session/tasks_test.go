@@ -402,7 +402,8 @@ func TestTheDoorOfTasks(t *testing.T) {
 		words string
 	}{
 		{"no description", with(func(t *session.Task) { t.Description = " " }), "invalid_input", "description is empty; say in a few words what the task is"},
-		{"a long description", with(func(t *session.Task) { t.Description = strings.Repeat("d", 4097) }), "invalid_input", "description has 4097 bytes, the limit is 4096"},
+		{"a long description", with(func(t *session.Task) { t.Description = strings.Repeat("d", 201) }), "invalid_input", "description has 201 characters, the limit is 200; a few words"},
+		{"a description of two lines", with(func(t *session.Task) { t.Description = "a\nb" }), "invalid_input", "description has a line break or another control character"},
 		{"no prompt", with(func(t *session.Task) { t.Prompt = "\n" }), "invalid_input", "prompt is empty; the child knows only what it says"},
 		{"a long prompt", with(func(t *session.Task) { t.Prompt = strings.Repeat("p", session.MaxPromptBytes) }), "invalid_input", "the limit is 1048576"},
 		{"no text", with(func(t *session.Task) { t.Prompt = "\xff" }), "invalid_input", "not valid UTF-8"},

@@ -25,6 +25,8 @@ type Revert struct {
 	// Restoring: a process died while it restored the files. They are restored before
 	// the session goes on; revert again or clear it.
 	Restoring bool `json:"restoring,omitempty"`
+	// Unrestored are paths that could not be restored: they are as they were.
+	Unrestored []string `json:"unrestored,omitempty"`
 }
 
 // Changes are what became of the files in the session's place.

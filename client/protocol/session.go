@@ -31,6 +31,9 @@ type Session struct {
 	Budgets []Budget `json:"budgets,omitempty"`
 	// Revert is staged: the messages from its own on go with the next prompt.
 	Revert *Revert `json:"revert,omitempty"`
+	// Unrestored are paths that the newest revert could not restore, or the clearing of
+	// it, now that none is staged any more.
+	Unrestored []string `json:"unrestored,omitempty"`
 	// Changes are what the session has changed in its files; absent when nothing is known.
 	Changes *Changes `json:"changes,omitempty"`
 	// Cursor is the place the answer was read at.
@@ -57,6 +60,8 @@ type Retention struct {
 type Activity struct {
 	ID    string        `json:"id"`
 	State ActivityState `json:"state"`
+	// Reason is why it is suspended; absent while it runs.
+	Reason SuspendReason `json:"reason,omitempty"`
 	// Turns counts the provider turns so far.
 	Turns int `json:"turns"`
 	// Retry is set while the provider is tried again.
@@ -66,10 +71,22 @@ type Activity struct {
 // ActivityState is where an activity stands.
 type ActivityState string
 
-// The states. A suspended one was parked by a shutdown.
+// The states. Nobody works on a suspended one, and it has not ended.
 const (
 	ActivityRunning   ActivityState = "running"
 	ActivitySuspended ActivityState = "suspended"
+)
+
+// SuspendReason is why an activity is suspended, and so what makes it go on.
+type SuspendReason string
+
+// The reasons. After a shutdown or a crash it goes on by itself; the others wait for a
+// person: for the answer to what a call asked, or for the decision whether it goes on.
+const (
+	SuspendedByShutdown SuspendReason = "shutdown"
+	SuspendedByCrash    SuspendReason = "crash"
+	SuspendedByAsk      SuspendReason = "ask"
+	SuspendedByDoubt    SuspendReason = "doubt"
 )
 
 // Retry is an attempt that failed before any output, and the one after it.
@@ -134,7 +151,8 @@ type Status string
 const (
 	StatusIdle    Status = "idle"
 	StatusRunning Status = "running"
-	// StatusWaiting: it runs and waits for a person's answer.
+	// StatusWaiting: its work waits for a person's answer, or for the decision whether it
+	// goes on after a crash.
 	StatusWaiting Status = "waiting"
 )
 
@@ -182,8 +200,9 @@ type ForkSession struct {
 	ID string `json:"id,omitempty"`
 	// Message is the last one that both have; all of them when empty.
 	Message string `json:"message,omitempty"`
-	// Title and Location are the other's when absent, the title with "(fork)".
-	Title    string   `json:"title,omitempty"`
+	// Title and Location are the other's when absent, the title with "(fork)". A title
+	// is one line of 1 to 200 characters.
+	Title    *string  `json:"title,omitempty"`
 	Location Location `json:"location,omitzero"`
 }
 

@@ -75,4 +75,6 @@ type Backup struct {
 	BlobBytes int64  `json:"blob_bytes"`
 	// Damaged are blobs that were not what their name says and were left out.
 	Damaged []string `json:"damaged,omitempty"`
+	// Missing hold the data of events, and were not there to be backed up.
+	Missing []string `json:"missing,omitempty"`
 }

@@ -58,8 +58,11 @@ func (b *backend) headSeq(ctx context.Context, id string) (int64, error) {
 
 func (b *backend) cursor(seq int64) string { return protocol.NewCursor(b.log.ID(), seq, "").String() }
 
-func (b *backend) status(ctx context.Context, id string) (protocol.Status, error) {
-	if !b.coordinator.Running(id) {
+// status is what a session does now. One whose work is suspended may wait for a person
+// without a drain.
+func (b *backend) status(ctx context.Context, id string, activity *session.Activity) (protocol.Status, error) {
+	running := b.coordinator.Running(id)
+	if !running && activity == nil {
 		return protocol.StatusIdle, nil
 	}
 	permissions, err := b.permissions.List(ctx, id)
@@ -70,10 +73,13 @@ func (b *backend) status(ctx context.Context, id string) (protocol.Status, error
 	if err != nil {
 		return "", err
 	}
-	if len(permissions)+len(questions) == 0 {
+	switch {
+	case len(permissions)+len(questions) > 0:
+		return protocol.StatusWaiting, nil
+	case running:
 		return protocol.StatusRunning, nil
 	}
-	return protocol.StatusWaiting, nil
+	return protocol.StatusIdle, nil
 }
 
 func (b *backend) show(ctx context.Context, s session.Session, cursor string) (protocol.Session, error) {
@@ -87,7 +93,7 @@ func (b *backend) show(ctx context.Context, s session.Session, cursor string) (p
 	if err != nil {
 		return protocol.Session{}, err
 	}
-	if with.status, err = b.status(ctx, s.ID); err != nil {
+	if with.status, err = b.status(ctx, s.ID, with.activity); err != nil {
 		return protocol.Session{}, err
 	}
 	wire := wireSession(s, with)
@@ -203,7 +209,7 @@ func (b sessionService) List(ctx context.Context, request protocol.ListSessions)
 	}
 	list := protocol.SessionList{Sessions: make([]protocol.Session, len(items))}
 	for i, item := range items {
-		if with[i].status, err = b.status(ctx, item.ID); err != nil {
+		if with[i].status, err = b.status(ctx, item.ID, with[i].activity); err != nil {
 			return protocol.SessionList{}, wireError(err)
 		}
 		list.Sessions[i] = wireSession(sessions[i], with[i])

@@ -21,7 +21,8 @@ func (c *cli) backupCommand() *cobra.Command {
 		Long: `Back up the store into a folder that is empty or not there: everything that is
 committed when the command begins, with the files that it names and a manifest with
 their sums. The host that serves the data folder goes on meanwhile. A folder without a
-manifest.json is no whole backup.`,
+manifest.json is no whole backup. Blobs that are missing or damaged are named, and the
+exit code is 1; the rest is backed up.`,
 		Example: `  plinth backup ~/backups/today`,
 		Args:    usage(cobra.ExactArgs(1)),
 		RunE: func(command *cobra.Command, args []string) error {
@@ -30,17 +31,29 @@ manifest.json is no whole backup.`,
 				return err
 			}
 			if asJSON {
-				return c.printJSON(backup)
+				err = c.printJSON(backup)
+			} else {
+				c.noteLacking(backup, "the blob %s is missing from the store\n", "the blob %s is damaged and was left out\n")
+				_, err = fmt.Fprintf(c.out, "%s  %d bytes, %d blobs of %d bytes\n", plain(backup.Folder), backup.Bytes, backup.Blobs, backup.BlobBytes)
 			}
-			for _, digest := range backup.Damaged {
-				fmt.Fprintf(c.errors, "the blob %s is damaged and was left out\n", digest)
+			if lacking := len(backup.Missing) + len(backup.Damaged); err == nil && lacking > 0 {
+				err = fmt.Errorf("the backup lacks %d blobs of the store and has all the rest; keep it, and look for them in an older one", lacking)
 			}
-			_, err = fmt.Fprintf(c.out, "%s  %d bytes, %d blobs of %d bytes\n", plain(backup.Folder), backup.Bytes, backup.Blobs, backup.BlobBytes)
 			return err
 		},
 	}
 	command.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return command
+}
+
+// noteLacking names the blobs that a backup lacks.
+func (c *cli) noteLacking(backup protocol.Backup, missing, damaged string) {
+	for _, digest := range backup.Missing {
+		fmt.Fprintf(c.errors, missing, digest)
+	}
+	for _, digest := range backup.Damaged {
+		fmt.Fprintf(c.errors, damaged, digest)
+	}
 }
 
 // backup asks the host that there is, or works on the folder itself: a host of its own
@@ -89,10 +102,12 @@ Clients notice by the log's new id that they have to read sessions anew.`,
 			if err != nil {
 				return err
 			}
+			made := wireBackup(loaded.Data, restored.From)
+			made.Log = restored.Log
 			if asJSON {
-				return c.printJSON(protocol.Backup{Folder: loaded.Data, Created: restored.From.Created, Log: restored.Log,
-					Bytes: restored.From.Database.Bytes, Blobs: restored.From.Blobs.Count, BlobBytes: restored.From.Blobs.Bytes})
+				return c.printJSON(made)
 			}
+			c.noteLacking(made, "the blob %s was missing when the backup was made\n", "the blob %s was damaged when the backup was made\n")
 			_, err = fmt.Fprintf(c.out, "%s  as of %s\n", plain(loaded.Data), restored.From.Created.Local().Format("2006-01-02 15:04:05"))
 			return err
 		},

@@ -109,6 +109,7 @@ func TestNamesAndArchive(t *testing.T) {
 		`"x" is not a number of days`:    {"sessions", "retention", slug, "days", "x"},
 		"give --yes":                     {"sessions", "remove", slug},
 		"message msg_x: not found":       {"sessions", "fork", id, "--message", "msg_x"},
+		"title is empty; give 1 to 200":  {"sessions", "fork", id, "--title", ""},
 	} {
 		if _, err := r.command(args...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v", args, err)

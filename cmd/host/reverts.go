@@ -119,7 +119,7 @@ func wireRevert(revert *session.Revert) *protocol.Revert {
 	if revert == nil {
 		return nil
 	}
-	return &protocol.Revert{Message: revert.Message, Boundary: revert.Boundary, Files: wireDiffs(revert.Files), Restoring: revert.Restoring}
+	return &protocol.Revert{Message: revert.Message, Boundary: revert.Boundary, Files: wireDiffs(revert.Files), Restoring: revert.Restoring, Unrestored: revert.Unrestored}
 }
 
 func wireChanges(changes *session.Changes) *protocol.Changes {

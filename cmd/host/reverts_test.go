@@ -125,6 +125,39 @@ func TestRevertOfARealProject(t *testing.T) {
 	}
 }
 
+// TestRevertThatLeavesAFile: what is in the way of a file is told everywhere.
+func TestRevertThatLeavesAFile(t *testing.T) {
+	r := gitProject(t)
+	r.write("a.txt", "zero")
+	r.write(".gitignore", "ignored")
+	id := r.session()
+	r.settled(id, `call put {"a.txt":"one"}`)
+	r.settled(id, `call put {"b.txt":"two"}`)
+	if err := os.Remove(filepath.Join(r.project, "a.txt")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(r.project, "a.txt"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	r.write("a.txt/ignored", "my own")
+	said := "could not restore a.txt: something that no snapshot has is in its way"
+	first := r.users(id)[0].ID
+	out, _, code := r.terminal("sessions", "revert", id, first)
+	if code != 0 || !strings.Contains(out, said) || strings.Contains(out, "restored a.txt") || !strings.Contains(out, "restored b.txt") {
+		t.Errorf("exit %d: %s", code, out)
+	}
+	shown := got[protocol.Session](r, request{method: "GET", path: "/v1/sessions/" + id})
+	if shown.Revert == nil || len(shown.Revert.Unrestored) != 1 || shown.Unrestored != nil {
+		t.Errorf("%+v, %v", shown.Revert, shown.Unrestored)
+	}
+	if out, _, code = r.terminal("sessions", "revert", id, "--commit"); code != 0 || !strings.Contains(out, said) {
+		t.Errorf("exit %d: %s", code, out)
+	}
+	if out, _, code = r.terminal("sessions", "show", id, "--json"); code != 0 || !strings.Contains(out, `"unrestored": [`) {
+		t.Errorf("exit %d: %s", code, out)
+	}
+}
+
 func TestRevertAtTheTerminalWrongly(t *testing.T) {
 	r := newRig(t)
 	for want, args := range map[string][]string{

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"time"
 
 	"github.com/mattn/go-isatty"
 	"github.com/spf13/cobra"
@@ -208,8 +207,8 @@ type run struct {
 	transcript *transcript
 	asks       asks
 	progress   progress
-	structured bool      // the structured answer is printed, not the text
-	lost       time.Time // when the host went away; zero while it is there
+	structured bool // the structured answer is printed, not the text
+	removal    bool // the session is being removed
 }
 
 func (r *run) follow(ctx context.Context) error {
@@ -221,12 +220,13 @@ func (r *run) follow(ctx context.Context) error {
 			stop(&exitError{exitInterrupted, fmt.Errorf("interrupted, and the host was not told: %w", err)})
 		}
 	})()
-	options := client.FollowOptions{After: r.receipt.Cursor, Deltas: !r.json, Retry: r.away(stop)}
+	away := absence{patience: r.cli.patience, note: r.transcript.note, stop: stop, left: "the prompt stays in session " + r.receipt.SessionID}
+	options := client.FollowOptions{After: r.receipt.Cursor, Deltas: !r.json, Retry: away.retry}
 	for update, err := range r.client.Follow(followCtx, r.receipt.SessionID, options) {
 		if err != nil {
-			return err
+			return followError(r.receipt.SessionID, err)
 		}
-		r.lost = time.Time{}
+		away.back()
 		switch {
 		case update.Part != nil && r.progress.promoted:
 			r.transcript.part(update.Part)
@@ -238,19 +238,6 @@ func (r *run) follow(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// away says once that the host is gone, and stops the run when it does not come back.
-func (r *run) away(stop context.CancelCauseFunc) func(error, time.Duration) {
-	return func(err error, _ time.Duration) {
-		switch {
-		case r.lost.IsZero():
-			r.lost = time.Now()
-			r.transcript.note("… the host is away (%s); waiting for it", oneLine(err.Error(), noteLength))
-		case time.Since(r.lost) > r.cli.patience:
-			stop(&exitError{exitUnreachable, fmt.Errorf("the host does not come back; the prompt stays in session %s", r.receipt.SessionID)})
-		}
-	}
 }
 
 // event handles one event, and answers the end of the activity that took the prompt.
@@ -274,6 +261,8 @@ func (r *run) event(ctx context.Context, event *protocol.Event) (*session.Activi
 		return ended, nil
 	}
 	switch e := payload.(type) {
+	case session.InterruptRequested:
+		r.removal = r.removal || e.Removal
 	case session.PermissionAsked:
 		return nil, r.asks.permission(ctx, wirePermission(session.Permission{PermissionAsked: e, Session: event.Session}, event.Cursor))
 	case session.QuestionAsked:
@@ -303,6 +292,8 @@ func (r *run) end(ended *session.ActivityEnded) error {
 		return &exitError{exitDenied, errors.New("a question was dismissed; the session has it")}
 	case r.asks.denied && ended.Outcome != session.Completed:
 		return &exitError{exitDenied, errors.New("permission denied; the session has the request")}
+	case ended.Outcome == session.Interrupted && r.removal:
+		return removedError(r.receipt.SessionID)
 	case ended.Outcome == session.Interrupted:
 		return &exitError{exitInterrupted, fmt.Errorf("interrupted; go on with plinth run --session %s", r.receipt.SessionID)}
 	case ended.Outcome == session.Halted:

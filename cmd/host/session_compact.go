@@ -53,21 +53,53 @@ func (c *cli) compact(ctx context.Context, id string, wait, asJSON bool) error {
 	return err
 }
 
+// undecided is an error for a session in doubt: what is asked of it is not done before
+// somebody has decided whether its work goes on.
+func (c *cli) undecided(ctx context.Context, host *client.Client, id string) error {
+	shown, err := host.Session(ctx, id)
+	if wire, ok := errors.AsType[*protocol.Error](err); ok && wire.Code == protocol.Unavailable {
+		return nil // who follows it notices
+	}
+	if err != nil {
+		return err
+	}
+	if waits := decision(shown); waits != "" {
+		return &exitError{exitDenied, fmt.Errorf("the compaction of session %s stays requested: first it waits for the decision %s", id, waits)}
+	}
+	if shown.Status == protocol.StatusWaiting {
+		fmt.Fprintf(c.errors, "… session %s waits for an answer to what it asked; the compaction comes after it\n", id)
+	}
+	return nil
+}
+
 // compacted follows the session until the compaction after the receipt has come out.
 func (c *cli) compacted(ctx context.Context, host *client.Client, receipt protocol.CommandReceipt, asJSON bool) error {
-	options := client.FollowOptions{After: receipt.Cursor, Types: []string{"session.compaction.*", "session.interrupt.requested"}}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	away := absence{patience: c.patience, stop: stop, left: "session " + receipt.SessionID + " may not be compacted yet",
+		note: func(format string, args ...any) { fmt.Fprintf(c.errors, format+"\n", args...) }}
+	options := client.FollowOptions{After: receipt.Cursor, Retry: away.retry,
+		Types: []string{"session.compaction.*", "session.interrupt.requested", "session.activity.suspended"}}
 	started := ""
 	for update, err := range host.Follow(ctx, receipt.SessionID, options) {
 		if err != nil {
-			return err
+			return followError(receipt.SessionID, err)
+		}
+		away.back()
+		if update.Live { // also when the host is back
+			if err := c.undecided(ctx, host, receipt.SessionID); err != nil {
+				return err
+			}
 		}
 		if update.Event == nil {
 			continue
 		}
 		var data struct {
-			Message string          `json:"message"`
-			Summary string          `json:"summary"`
-			Error   session.Failure `json:"error"`
+			Message string                `json:"message"`
+			Summary string                `json:"summary"`
+			Error   session.Failure       `json:"error"`
+			Reason  session.SuspendReason `json:"reason"`
+			Removal bool                  `json:"removal"`
 		}
 		if err := json.Unmarshal(update.Event.Data, &data); err != nil {
 			return fmt.Errorf("read %s at sequence %d: %w", update.Event.Type, update.Event.Seq, err)
@@ -76,6 +108,16 @@ func (c *cli) compacted(ctx context.Context, host *client.Client, receipt protoc
 		case update.Event.Type == session.CompactionStarted{}.EventType() && started == "":
 			started = data.Message
 			continue
+		case update.Event.Type == session.ActivitySuspended{}.EventType():
+			if data.Reason != session.SuspendedByDoubt {
+				continue
+			}
+			if err := c.undecided(ctx, host, receipt.SessionID); err != nil {
+				return err
+			}
+			continue // somebody has decided
+		case data.Removal:
+			return removedError(receipt.SessionID)
 		case update.Event.Type == session.InterruptRequested{}.EventType() && started == "":
 			return &exitError{exitInterrupted, errors.New("an interrupt came before the compaction")}
 		case started == "" || data.Message != started:

@@ -70,6 +70,7 @@ func (c *cli) printSession(s protocol.Session) error {
 	line("slug", plain(s.Slug))
 	line("title", oneLine(s.Title, session.MaxTitle))
 	line("status", string(s.Status))
+	line("decision", decision(s))
 	line("directory", plain(s.Location.Directory))
 	line("agent", oneLine(s.Agent, 64))
 	if s.Model != nil {
@@ -88,6 +89,15 @@ func (c *cli) printSession(s protocol.Session) error {
 		line("retention", retentionText(*s.Retention))
 	}
 	return table.Flush()
+}
+
+// decision says what a session in doubt waits for; empty of others.
+func decision(s protocol.Session) string {
+	if s.Status != protocol.StatusWaiting || s.Activity == nil || s.Activity.Reason != protocol.SuspendedByDoubt {
+		return ""
+	}
+	return fmt.Sprintf("whether the work that a crash cut off goes on: plinth run --session %s --allow recovery PROMPT lets it, "+
+		"--on-ask deny ends it", s.ID)
 }
 
 func retentionText(r protocol.Retention) string {
@@ -166,6 +176,7 @@ func (c *cli) sessionsRetention() *cobra.Command {
 
 func (c *cli) sessionsFork() *cobra.Command {
 	var fork protocol.ForkSession
+	var title string
 	var asJSON bool
 	command := &cobra.Command{
 		Use:   "fork SESSION",
@@ -175,6 +186,9 @@ func (c *cli) sessionsFork() *cobra.Command {
 		Args: usage(cobra.ExactArgs(1)),
 		RunE: func(command *cobra.Command, args []string) error {
 			wanted := fork
+			if command.Flags().Changed("title") {
+				wanted.Title = &title
+			}
 			if directory := fork.Location.Directory; directory != "" {
 				var err error
 				if wanted.Location.Directory, err = c.absolute(directory); err != nil {
@@ -191,7 +205,7 @@ func (c *cli) sessionsFork() *cobra.Command {
 		},
 	}
 	command.Flags().StringVar(&fork.Message, "message", "", "the last message that both have (default: the newest)")
-	command.Flags().StringVar(&fork.Title, "title", "", "title (default: the other's with \"(fork)\" behind it)")
+	command.Flags().StringVar(&title, "title", "", "title (default: the other's with \"(fork)\" behind it)")
 	command.Flags().StringVarP(&fork.Location.Directory, "dir", "C", "", "working directory (default: the other's)")
 	command.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return command

@@ -81,14 +81,22 @@ func (c *cli) sessionRevert(ctx context.Context, id string, run sessionCommand, 
 		return c.printJSON(changed)
 	}
 	if changed.Revert == nil {
-		_, err = fmt.Fprintf(c.out, "%s  no revert is staged\n", changed.ID)
-		return err
+		fmt.Fprintf(c.out, "%s  no revert is staged\n", changed.ID)
+		c.printUnrestored(changed.Unrestored)
+		return nil
 	}
 	fmt.Fprintf(c.out, "%s  goes back to before %s with the next prompt\n", changed.ID, changed.Revert.Message)
 	for _, file := range changed.Revert.Files {
 		fmt.Fprintf(c.out, "  restored %s\n", plain(file.Path))
 	}
+	c.printUnrestored(changed.Revert.Unrestored)
 	return nil
+}
+
+func (c *cli) printUnrestored(paths []string) {
+	for _, path := range paths {
+		fmt.Fprintf(c.out, "  could not restore %s: something that no snapshot has is in its way; it is as it was\n", plain(path))
+	}
 }
 
 func (c *cli) sessionsChanges() *cobra.Command {

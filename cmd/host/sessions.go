@@ -58,7 +58,15 @@ func (c *cli) sessions(ctx context.Context, list protocol.ListSessions, asJSON b
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", s.ID, plain(s.Slug), s.Updated.Local().Format("2006-01-02 15:04"), s.Status,
 			oneLine(s.Location.Directory, 40), oneLine(s.Title, 60))
 	}
-	return table.Flush()
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	for _, s := range page.Sessions {
+		if waits := decision(s); waits != "" {
+			fmt.Fprintf(c.errors, "%s waits for the decision %s\n", s.ID, waits)
+		}
+	}
+	return nil
 }
 
 func (c *cli) printJSON(value any) error {

@@ -128,5 +128,5 @@ func (b transferService) Backup(ctx context.Context, request protocol.CreateBack
 
 func wireBackup(folder string, m sqlite.Manifest) protocol.Backup {
 	return protocol.Backup{Folder: folder, Created: m.Created, Log: m.Log, Bytes: m.Database.Bytes,
-		Blobs: m.Blobs.Count, BlobBytes: m.Blobs.Bytes, Damaged: m.Damaged}
+		Blobs: m.Blobs.Count, BlobBytes: m.Blobs.Bytes, Damaged: m.Damaged, Missing: m.Missing}
 }

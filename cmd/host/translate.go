@@ -46,7 +46,7 @@ func wireSession(s session.Session, with shown) protocol.Session {
 		Slug: s.Slug, Archived: instantOrNil(s.Archived), Fork: wireFork(s.Fork), Retention: wireRetention(s.Retention),
 		ID: s.ID, Title: s.Title, Agent: s.Agent, Model: wireModel(s.Model), Status: with.status,
 		Location: protocol.Location{Directory: s.Location.Directory, Root: s.Location.Root, Git: s.Location.Git},
-		Revert:   wireRevert(s.Revert), Changes: wireChanges(s.Changes),
+		Revert:   wireRevert(s.Revert), Unrestored: s.Unrestored, Changes: wireChanges(s.Changes),
 		Created: instant(s.Created), Updated: instant(max(s.Created, with.item.Updated)),
 	}
 	if wire.Title == "" {
@@ -59,7 +59,7 @@ func wireActivity(activity *session.Activity) *protocol.Activity {
 	if activity == nil {
 		return nil
 	}
-	wire := &protocol.Activity{ID: activity.ID, State: protocol.ActivityState(activity.State), Turns: activity.Turns}
+	wire := &protocol.Activity{ID: activity.ID, State: protocol.ActivityState(activity.State), Reason: protocol.SuspendReason(activity.Reason), Turns: activity.Turns}
 	if n := len(activity.Retries); n > 0 {
 		retry := wireRetry(activity.Retries[n-1])
 		wire.Retry = &retry

@@ -78,7 +78,7 @@ var sentinels = [...]struct {
 	{err: session.ErrNotFound, code: protocol.NotFound},
 	{err: store.ErrNotFound, code: protocol.NotFound},
 	{err: session.ErrResolved, code: protocol.AlreadyResolved, more: "; the first answer counts"},
-	{err: session.ErrNoSnapshot, code: protocol.Gone, text: "the files are not kept in that state any more; ask for the changes without patches"},
+	{err: session.ErrNoSnapshot, code: protocol.Gone, text: "the files are not kept in that state any more; ask for the changes without patches, and of a revert, " + session.RevertWithoutFiles},
 	{err: session.ErrBusy, code: protocol.Busy},
 	{err: session.ErrMoved, code: protocol.Conflict, more: "; look where it works now, and send it again"},
 	{err: session.ErrInterrupted, code: protocol.Unavailable, text: "this was interrupted before it was done; send it again"},

@@ -36,7 +36,7 @@ func wordings() map[string]wording {
 		"session.ErrNotFound": {fmt.Errorf("session %s: %w", none, session.ErrNotFound), protocol.NotFound, "session " + none + ": not found"},
 		"session.ErrResolved": {fmt.Errorf("question q: %w", session.ErrResolved), protocol.AlreadyResolved, "question q: already answered; the first answer counts"},
 		"session.ErrNoSnapshot": {fmt.Errorf("%w: tree", session.ErrNoSnapshot), protocol.Gone,
-			"the files are not kept in that state any more; ask for the changes without patches"},
+			"the files are not kept in that state any more; ask for the changes without patches, and of a revert, stage it again without files (--no-files) to leave them as they are"},
 		"session.ErrMoved":       {fmt.Errorf("%w: from /a to /b", session.ErrMoved), protocol.Conflict, "the session has moved: from /a to /b; look where it works now, and send it again"},
 		"session.ErrInterrupted": {session.ErrInterrupted, protocol.Unavailable, "this was interrupted before it was done; send it again"},
 		"session.ErrShutdown":    {session.ErrShutdown, protocol.Unavailable, shutdown},

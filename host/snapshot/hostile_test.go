@@ -167,8 +167,13 @@ func TestWhatNoSnapshotHoldsStays(t *testing.T) {
 	p.write(".gitignore", "shadow\nsub/ignored\n")
 	p.write("shadow", "a person's own")
 	p.write("sub/ignored", "a person's own")
-	if _, err := p.store.Restore(t.Context(), p.location, before, nil); err != nil {
+	restored, err := p.store.Restore(t.Context(), p.location, before, nil)
+	if err != nil {
 		t.Fatal(err)
+	}
+	want := session.Restored{Files: []session.FileDiff{{Path: ".gitignore", Deletions: 2}, {Path: "sub/x", Additions: 1}}, Left: []string{"shadow"}}
+	if diff := cmp.Diff(want, restored); diff != "" {
+		t.Error(diff)
 	}
 	p.want(map[string]string{"small": large, "new": large, "shadow": "a person's own", "sub/ignored": "a person's own", "sub/x": "1"})
 	p.write("small", strings.Repeat("x", 100))

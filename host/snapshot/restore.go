@@ -32,23 +32,23 @@ const (
 var errLeft = errors.New("something that no snapshot holds is in the way")
 
 // restore takes a snapshot first, so what it replaces is held by that.
-func (r *repository) restore(ctx context.Context, location session.Location, snapshot string, paths []string) ([]session.FileDiff, error) {
+func (r *repository) restore(ctx context.Context, location session.Location, snapshot string, paths []string) (restored session.Restored, err error) {
 	if err := r.known(snapshot); err != nil {
-		return nil, err
+		return restored, err
 	}
 	if err := r.tidy(paths); err != nil {
-		return nil, fmt.Errorf("restore files: %w", err)
+		return restored, fmt.Errorf("restore files: %w", err)
 	}
 	now, err := r.capture(ctx)
 	if err != nil {
-		return nil, err
+		return restored, err
 	}
 	if now.tree == "" {
-		return nil, fmt.Errorf("%w: %s has too many files", session.ErrNoSnapshot, r.root)
+		return restored, fmt.Errorf("%w: %s has too many files", session.ErrNoSnapshot, r.root)
 	}
 	changes, err := r.diff(ctx, now.tree, snapshot)
 	if err != nil {
-		return nil, err
+		return restored, err
 	}
 	if paths != nil {
 		wanted := make(map[string]bool, len(paths))
@@ -57,18 +57,26 @@ func (r *repository) restore(ctx context.Context, location session.Location, sna
 		}
 		changes = slices.DeleteFunc(changes, func(c change) bool { return !wanted[c.Path] })
 	}
-	changes = slices.DeleteFunc(changes, func(c change) bool { return now.left[c.Path] || r.excludes(c.Path) })
-	if len(changes) == 0 {
-		return nil, nil
+	changes = slices.DeleteFunc(changes, func(c change) bool {
+		left := now.left[c.Path] || r.excludes(c.Path)
+		if left {
+			restored.Left = append(restored.Left, c.Path)
+		}
+		return left
+	})
+	if len(changes) > 0 {
+		err = r.put(ctx, location, changes, &restored)
 	}
-	return r.put(ctx, location, changes)
+	slices.SortFunc(restored.Files, func(a, b session.FileDiff) int { return strings.Compare(a.Path, b.Path) })
+	slices.Sort(restored.Left)
+	return restored, err
 }
 
 // put carries the changes out: removals first, since a folder may take a file's place.
-func (r *repository) put(ctx context.Context, location session.Location, changes []change) (done []session.FileDiff, err error) {
+func (r *repository) put(ctx context.Context, location session.Location, changes []change, restored *session.Restored) error {
 	root, err := os.OpenRoot(r.root)
 	if err != nil {
-		return nil, fmt.Errorf("restore files: %w", err)
+		return fmt.Errorf("restore files: %w", err)
 	}
 	defer root.Close()
 	w := &writer{root: root, swept: map[string]bool{}}
@@ -77,25 +85,25 @@ func (r *repository) put(ctx context.Context, location session.Location, changes
 	}
 	objects, err := r.objects(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer objects.close()
 	slices.SortStableFunc(changes, func(a, b change) int { return removalFirst(a) - removalFirst(b) })
 	for _, one := range changes {
 		if err := ctx.Err(); err != nil {
-			return done, context.Cause(ctx)
+			return context.Cause(ctx)
 		}
 		switch err := w.apply(one, objects); {
 		case errors.Is(err, errLeft):
 			r.store.options.Logger.Warn("a file is not restored", "root", r.root, "file", one.Path, "reason", err)
+			restored.Left = append(restored.Left, one.Path)
 			continue
 		case err != nil:
-			return done, fmt.Errorf("restore %s: %w", one.Path, err)
+			return fmt.Errorf("restore %s: %w", one.Path, err)
 		}
-		done = append(done, one.FileDiff)
+		restored.Files = append(restored.Files, one.FileDiff)
 	}
-	slices.SortFunc(done, func(a, b session.FileDiff) int { return strings.Compare(a.Path, b.Path) })
-	return done, nil
+	return nil
 }
 
 func removalFirst(c change) int {

@@ -143,14 +143,14 @@ func (s *Store) Diff(ctx context.Context, location session.Location, from, to st
 
 // Restore makes the files of the paths what they were in the snapshot, all that differ
 // for nil paths, and answers what it changed, as a Diff from the files before. Left as
-// they are: files that no snapshot holds, and what lies behind a symbolic link or a
+// they are, and answered as that: files that no snapshot holds, and what lies behind a symbolic link or a
 // file where the snapshot has a folder. It can be repeated after it was broken off.
-func (s *Store) Restore(ctx context.Context, location session.Location, snapshot string, paths []string) (files []session.FileDiff, err error) {
+func (s *Store) Restore(ctx context.Context, location session.Location, snapshot string, paths []string) (restored session.Restored, err error) {
 	err = s.with(ctx, location, func(ctx context.Context, r *repository) (err error) {
-		files, err = r.restore(ctx, location, snapshot, paths)
+		restored, err = r.restore(ctx, location, snapshot, paths)
 		return err
 	})
-	return files, err
+	return restored, err
 }
 
 // Patches answers the unified diffs of the paths between two snapshots, as git writes

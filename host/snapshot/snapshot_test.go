@@ -116,11 +116,11 @@ func (p *project) diff(from, to string) []session.FileDiff {
 
 func (p *project) restore(to string, paths ...string) []session.FileDiff {
 	p.t.Helper()
-	files, err := p.store.Restore(p.t.Context(), p.location, to, paths)
+	restored, err := p.store.Restore(p.t.Context(), p.location, to, paths)
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	return files
+	return restored.Files
 }
 
 // files are the project's, by path, without its repository; a link has an arrow.
@@ -218,8 +218,8 @@ func TestRestoreOfSomePaths(t *testing.T) {
 		t.Error(diff)
 	}
 	p.want(map[string]string{"a": "1", "b": "2"})
-	if files, err := p.store.Restore(t.Context(), p.location, before, []string{}); err != nil || files != nil {
-		t.Errorf("no paths restored %v, %v", files, err)
+	if restored, err := p.store.Restore(t.Context(), p.location, before, []string{}); err != nil || restored.Files != nil || restored.Left != nil {
+		t.Errorf("no paths restored %+v, %v", restored, err)
 	}
 }
 

@@ -14,20 +14,23 @@ func (d *drain) commitRevert(ctx context.Context, w window) ([]session.Payload, 
 	if revert == nil {
 		return nil, nil
 	}
+	committed := session.RevertCommitted{Boundary: revert.Boundary}
 	if revert.Restoring {
 		failed := func(err error) error {
 			return &session.Failure{Code: session.FailureRevert, Message: fmt.Sprintf(
-				"The files of the revert that is staged are not all restored: %v; clear the revert, or stage it again", err)}
+				"The files of the revert that is staged are not all restored: %v; clear the revert, or %s", err, session.RevertWithoutFiles)}
 		}
 		if d.Snapshots == nil {
 			return nil, failed(session.ErrNoSnapshot)
 		}
-		if _, err := d.Snapshots.Restore(ctx, w.session.Location, revert.Target, session.Paths(revert.Files)); err != nil {
+		restored, err := d.Snapshots.Restore(ctx, w.session.Location, revert.Target, session.Paths(revert.Files))
+		if err != nil {
 			if cause := context.Cause(ctx); cause != nil {
 				return nil, cause
 			}
 			return nil, failed(err)
 		}
+		committed.Unrestored = restored.Left
 	}
-	return []session.Payload{session.RevertCommitted{Boundary: revert.Boundary}}, nil
+	return []session.Payload{committed}, nil
 }

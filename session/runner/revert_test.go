@@ -25,6 +25,8 @@ type disk struct {
 	taken map[string]map[string]string
 	// breaks is after how many files a restore breaks off; -1 for never.
 	breaks int
+	// stuck are paths that cannot be restored.
+	stuck []string
 }
 
 func newDisk(files map[string]string) *disk {
@@ -76,19 +78,23 @@ func differences(from, to map[string]string) (files []session.FileDiff) {
 	return files
 }
 
-func (d *disk) Restore(_ context.Context, _ session.Location, snapshot string, paths []string) (files []session.FileDiff, err error) {
+func (d *disk) Restore(_ context.Context, _ session.Location, snapshot string, paths []string) (restored session.Restored, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	target := d.taken[snapshot]
 	if target == nil {
-		return nil, session.ErrNoSnapshot
+		return restored, session.ErrNoSnapshot
 	}
 	for _, file := range differences(d.files, target) {
 		if paths != nil && !slices.Contains(paths, file.Path) {
 			continue
 		}
 		if d.breaks == 0 {
-			return files, errors.New("the disk broke")
+			return restored, errors.New("the disk broke")
+		}
+		if slices.Contains(d.stuck, file.Path) {
+			restored.Left = append(restored.Left, file.Path)
+			continue
 		}
 		d.breaks--
 		if content, is := target[file.Path]; is {
@@ -96,9 +102,9 @@ func (d *disk) Restore(_ context.Context, _ session.Location, snapshot string, p
 		} else {
 			delete(d.files, file.Path)
 		}
-		files = append(files, file)
+		restored.Files = append(restored.Files, file)
 	}
-	return files, nil
+	return restored, nil
 }
 
 // writes is a tool that writes "PATH CONTENT" pairs of its input.
@@ -357,7 +363,7 @@ func TestWhatCannotBeReverted(t *testing.T) {
 	}
 	first := messageOf(t, w, id, "first").ID
 	clear(d.taken) // pruned
-	if err := try(first, true); err == nil || !strings.Contains(err.Error(), "revert it without files") {
+	if err := try(first, true); err == nil || !strings.Contains(err.Error(), "stage it again without files (--no-files)") {
 		t.Error(err)
 	}
 	if s, err := w.Sessions.Get(t.Context(), id); err != nil || s.Revert != nil {
@@ -491,11 +497,11 @@ type failsOnce struct {
 	once sync.Once
 }
 
-func (f *failsOnce) Restore(ctx context.Context, location session.Location, snapshot string, paths []string) ([]session.FileDiff, error) {
+func (f *failsOnce) Restore(ctx context.Context, location session.Location, snapshot string, paths []string) (session.Restored, error) {
 	f.once.Do(func() { f.breaks = 1 })
-	files, err := f.disk.Restore(ctx, location, snapshot, paths)
+	restored, err := f.disk.Restore(ctx, location, snapshot, paths)
 	f.breaks = -1
-	return files, err
+	return restored, err
 }
 
 func copySession(t *testing.T, from, to *World, id string) {
@@ -518,7 +524,7 @@ type killed struct {
 
 var errKilled = errors.New("killed")
 
-func (k killed) Restore(ctx context.Context, location session.Location, snapshot string, paths []string) ([]session.FileDiff, error) {
+func (k killed) Restore(ctx context.Context, location session.Location, snapshot string, paths []string) (session.Restored, error) {
 	k.breaks = k.after
 	_, _ = k.disk.Restore(ctx, location, snapshot, paths)
 	k.breaks = -1

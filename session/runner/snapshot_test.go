@@ -23,8 +23,8 @@ func (f *files) Capture(_ context.Context, location session.Location) (string, e
 	return fmt.Sprintf("%s@%d", location.Directory, f.state), f.err
 }
 
-func (f *files) Restore(context.Context, session.Location, string, []string) ([]session.FileDiff, error) {
-	return nil, errors.New("nothing is restored here")
+func (f *files) Restore(context.Context, session.Location, string, []string) (session.Restored, error) {
+	return session.Restored{}, errors.New("nothing is restored here")
 }
 
 func (f *files) Diff(_ context.Context, _ session.Location, from, to string) ([]session.FileDiff, error) {

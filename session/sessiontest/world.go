@@ -205,13 +205,17 @@ func (w *World) lastEnd(id string) (last session.ActivityEnded, err error) {
 	return last, err
 }
 
+// patience bounds the wait for an event that does not come. A whole activity under the
+// race detector, on a machine that does much else, takes tens of seconds.
+const patience = 2 * time.Minute
+
 // Await reads the session's events from seq 0 on until one is of the type, the
 // n-th time, and answers all up to it.
 func (w *World) Await(id, eventType string, n int) []store.Event {
 	w.T.Helper()
 	tail := store.NewTail(w.Log, id, -1)
 	defer tail.Close()
-	ctx, cancel := context.WithTimeout(w.T.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(w.T.Context(), patience)
 	defer cancel()
 	var all []store.Event
 	for {

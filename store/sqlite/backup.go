@@ -10,7 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
+	"slices"
 	"time"
 )
 
@@ -67,7 +67,10 @@ func makeBackup(ctx context.Context, dir, folder string, options BackupOptions) 
 	if folder, err = filepath.Abs(folder); err != nil {
 		return m, err
 	}
-	if folder == dir || strings.HasPrefix(folder, dir+string(filepath.Separator)) {
+	switch inside, err := liesIn(folder, dir); {
+	case err != nil:
+		return m, err
+	case inside:
 		return m, &BackupError{Path: folder, Reason: "would lie in the data folder itself; choose a place outside, better on another disk"}
 	}
 	if err := makeEmpty(folder); err != nil {
@@ -87,10 +90,41 @@ func makeBackup(ctx context.Context, dir, folder string, options BackupOptions) 
 		return m, fmt.Errorf("copy the blobs: %w", err)
 	}
 	m.Damaged = copied.damaged
+	if m.Missing, err = copied.missing(database); err != nil {
+		return m, fmt.Errorf("look for blobs that are missing: %w", err)
+	}
 	if err := syncFolder(filepath.Dir(folder)); err != nil {
 		return m, err
 	}
 	return m, m.write(folder)
+}
+
+// liesIn reports whether a path, which need not be there, is the folder or lies in it,
+// whatever names lead to either.
+func liesIn(path, folder string) (bool, error) {
+	outer, err := os.Stat(folder)
+	if err != nil {
+		return false, err
+	}
+	// What is not there has no links; the folder above it is a real one once resolved.
+	at, err := filepath.EvalSymlinks(path)
+	for errors.Is(err, os.ErrNotExist) && filepath.Dir(path) != path {
+		path = filepath.Dir(path)
+		at, err = filepath.EvalSymlinks(path)
+	}
+	if err != nil {
+		return false, nil //nolint:nilerr // makeEmpty says what is wrong with it
+	}
+	for {
+		if info, err := os.Stat(at); err == nil && os.SameFile(info, outer) {
+			return true, nil
+		}
+		above := filepath.Dir(at)
+		if above == at {
+			return false, nil
+		}
+		at = above
+	}
 }
 
 // makeEmpty makes a folder for this user alone, or finds it empty.
@@ -177,6 +211,36 @@ func (c *blobCopy) all() (all BlobsSum, err error) {
 	})
 	all.SHA256 = hex.EncodeToString(sum.Sum(nil))
 	return all, errors.Join(err, syncIf(made), syncFolder(c.to))
+}
+
+// missing lists the blobs that hold the data of events of the copied database and that
+// were not there to be copied.
+func (c *blobCopy) missing(database string) (missing []string, err error) {
+	db := sql.OpenDB(newConnector(database, "deferred", []string{"query_only = ON"}, nil))
+	defer func() { err = errors.Join(err, db.Close()) }()
+	rows, err := db.QueryContext(c.ctx, `SELECT DISTINCT lower(hex(digest)) FROM log_event WHERE digest IS NOT NULL`)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var digest string
+		if err := rows.Scan(&digest); err != nil {
+			return nil, err
+		}
+		if _, damaged := slices.BinarySearch(c.damaged, digest); damaged || !isDigest(digest) {
+			continue
+		}
+		_, err := os.Stat(filepath.Join(c.to, digest[:2], digest[2:]))
+		switch {
+		case errors.Is(err, os.ErrNotExist):
+			missing = append(missing, digest)
+		case err != nil:
+			return nil, err
+		}
+	}
+	slices.Sort(missing)
+	return missing, rows.Err()
 }
 
 func syncIf(folder string) error {

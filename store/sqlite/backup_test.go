@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/plinthhost/plinth/store"
 	"github.com/plinthhost/plinth/store/sqlite"
 )
@@ -208,6 +210,69 @@ func TestADamagedBlobIsLeftOut(t *testing.T) {
 	}
 	if _, err := sqlite.Restore(t.Context(), folder, filepath.Join(t.TempDir(), "data")); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestAMissingBlobIsNamed: the backup has the rest, and can be restored.
+func TestAMissingBlobIsNamed(t *testing.T) {
+	dir := t.TempDir()
+	s := mustOpen(t, countOptions(dir))
+	fillStore(t, s, "ses_a", 4) // two blobs
+	inspected, err := s.Inspect(t.Context(), false)
+	if err != nil || inspected.Blobs != 2 || inspected.Missing != nil {
+		t.Fatalf("%+v, %v", inspected, err)
+	}
+	blobs, err := filepath.Glob(filepath.Join(dir, "blobs", "??", "*"))
+	if err != nil || len(blobs) != 2 {
+		t.Fatal(blobs, err)
+	}
+	if err := os.Remove(blobs[0]); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{filepath.Base(filepath.Dir(blobs[0])) + filepath.Base(blobs[0])}
+	folder := filepath.Join(t.TempDir(), "backup")
+	manifest, err := s.Backup(t.Context(), folder, noted)
+	if diff := cmp.Diff(want, manifest.Missing); err != nil || diff != "" || manifest.Blobs.Count != 1 || manifest.Damaged != nil {
+		t.Errorf("manifest %+v, %v\n%s", manifest, err, diff)
+	}
+	restored, err := sqlite.Restore(t.Context(), folder, filepath.Join(t.TempDir(), "data"))
+	if diff := cmp.Diff(want, restored.From.Missing); err != nil || diff != "" {
+		t.Errorf("%v\n%s", err, diff)
+	}
+}
+
+// TestABackupInTheDataFolderByAnotherName is refused: names do not count, folders do.
+func TestABackupInTheDataFolderByAnotherName(t *testing.T) {
+	dir, outside := t.TempDir(), t.TempDir()
+	s := mustOpen(t, countOptions(dir))
+	link := filepath.Join(outside, "link")
+	if err := os.Symlink(dir, link); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "sub"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	deep := filepath.Join(outside, "deep")
+	if err := os.Symlink(filepath.Join(dir, "sub"), deep); err != nil {
+		t.Fatal(err)
+	}
+	for _, folder := range []string{link, filepath.Join(link, "backup"), filepath.Join(link, "a", "b"), deep, filepath.Join(deep, "backup")} {
+		var refused *sqlite.BackupError
+		if _, err := s.Backup(t.Context(), folder, noted); !errors.As(err, &refused) || !strings.Contains(err.Error(), "in the data folder itself") {
+			t.Errorf("%s: %v", folder, err)
+		}
+	}
+	// A link out of the data folder leads outside.
+	out := filepath.Join(dir, "out")
+	if err := os.Symlink(outside, out); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Backup(t.Context(), filepath.Join(out, "backup"), noted); err != nil {
+		t.Error(err)
+	}
+	s.Close()
+	if _, err := sqlite.Backup(t.Context(), link, filepath.Join(dir, "backup"), noted); err == nil {
+		t.Error("the data folder has another name, and the backup lies in it")
 	}
 }
 

@@ -31,6 +31,8 @@ type Manifest struct {
 	Blobs    BlobsSum `json:"blobs"`
 	// Damaged are blobs that did not have the sum of their name and were left out.
 	Damaged []string `json:"damaged,omitempty"`
+	// Missing hold the data of events, and were not there.
+	Missing []string `json:"missing,omitempty"`
 }
 
 // FileSum is one file.

@@ -88,7 +88,7 @@ func everyEvent() []session.Payload { //nolint:funlen // a list
 		session.RevertStaged{Revert: session.Revert{Boundary: 1000}},
 		session.RevertCommitted{Boundary: 1000},
 		session.HistoryPruned{Session: session.Session{Title: "t"}},
-		session.MessageImported{Message: session.Message{ID: "msg_3", Type: session.MessageAssistant, MessageBody: session.MessageBody{},
+		session.MessageImported{Message: session.Message{ID: "msg_3", Type: session.MessageUser, MessageBody: session.MessageBody{},
 			Parts: []session.MessagePart{{Type: session.MessagePartText, ID: "t"}}}},
 		session.ApprovalSaved{},
 		session.ApprovalRemoved{},

@@ -17,7 +17,11 @@ func (m life) Fork(ctx context.Context, caller server.Caller, session string, fo
 	if err != nil {
 		return protocol.Session{}, false, err
 	}
-	forked, created, err := sessions(m).Create(ctx, caller, protocol.CreateSession{ID: fork.ID, Title: fork.Title, Location: fork.Location})
+	create := protocol.CreateSession{ID: fork.ID, Location: fork.Location}
+	if fork.Title != nil {
+		create.Title = *fork.Title
+	}
+	forked, created, err := sessions(m).Create(ctx, caller, create)
 	forked.Fork = &protocol.Fork{SessionID: session, MessageID: fork.Message}
 	return forked, created, err
 }

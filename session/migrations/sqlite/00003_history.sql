@@ -4,6 +4,7 @@ ALTER TABLE session ADD COLUMN archived_ms INTEGER NOT NULL DEFAULT 0;    -- 0 w
 ALTER TABLE session ADD COLUMN fork TEXT NOT NULL DEFAULT '';             -- JSON, of a fork
 ALTER TABLE session ADD COLUMN retention TEXT NOT NULL DEFAULT '';        -- JSON, its own
 ALTER TABLE session ADD COLUMN revert TEXT NOT NULL DEFAULT '';           -- JSON, while one is staged
+ALTER TABLE session ADD COLUMN unrestored TEXT NOT NULL DEFAULT '[]';     -- JSON, paths that the last revert or its clearing could not restore
 ALTER TABLE session ADD COLUMN changes TEXT NOT NULL DEFAULT '';          -- JSON, what became of the files
 ALTER TABLE session ADD COLUMN compact_seq INTEGER NOT NULL DEFAULT -1;   -- of a compaction that somebody asks for
 ALTER TABLE session ADD COLUMN pruned_seq INTEGER NOT NULL DEFAULT -1;    -- of the last pruning
