@@ -162,4 +162,10 @@ type KV interface {
 	Delete(ctx context.Context, namespace, key string) error
 	// List answers up to limit keys with the prefix that come after the given key.
 	List(ctx context.Context, namespace, prefix, after string, limit int) ([]string, error)
+	// Namespaces answers up to limit namespaces that hold keys, with the prefix and after
+	// the given one, in byte order.
+	Namespaces(ctx context.Context, prefix, after string, limit int) ([]string, error)
+	// Clear removes up to limit keys of the namespace, in one step, and answers how many
+	// those were. None are left when they are fewer than limit.
+	Clear(ctx context.Context, namespace string, limit int) (removed int, err error)
 }

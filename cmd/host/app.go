@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/plinthhost/plinth/cmd/host/config"
+	"github.com/plinthhost/plinth/host/bridge"
 	"github.com/plinthhost/plinth/host/catalog"
 	"github.com/plinthhost/plinth/host/egress"
 	"github.com/plinthhost/plinth/host/expand"
@@ -50,6 +51,7 @@ type app struct {
 	fatal func(error)
 
 	store       *sqlite.Store
+	values      *bridge.PluginStore // of plugins
 	scrubber    *secret.Scrubber
 	secrets     *secret.Resolver
 	network     *egress.Network // the one way out, for providers and for what plugins fetch
@@ -119,6 +121,7 @@ func (a *app) openStore(ctx context.Context) error {
 		return err
 	}
 	a.closers = append(a.closers, a.store.Close)
+	a.values = bridge.NewPluginStore(a.store.KV())
 	a.startSweeping(ctx)
 	for _, stale := range a.store.StaleViews() {
 		a.logger.Info("rebuilding a view", "view", stale.Name, "reason", stale.Reason)
@@ -176,7 +179,7 @@ func (a *app) startRunner(ctx context.Context, encoder session.Encoder) error {
 	keeper.Start()
 	a.backend = &backend{log: a.store, sessions: sessions, permissions: a.permissions, todos: todos, coordinator: a.coordinator, live: live,
 		plugins: a.plugins, agents: a.agents, catalog: a.catalog, runner: work, keys: newKeys(a.store.KV(), time.Now), snapshots: a.snapshots, directory: a.directory,
-		ids: encoder.IDs, expander: a.expander(lines), shells: a.shells}
+		ids: encoder.IDs, expander: a.expander(lines), shells: a.shells, forget: a.forgetValues}
 	tokens := server.NewTokenStore(a.store.KV(), time.Now)
 	var err error
 	a.server, err = server.New(server.Options{

@@ -36,6 +36,8 @@ type backend struct {
 	expander    *expand.Expander
 	shells      *session.Shells
 	snapshots   *snapshot.Store // nil for none
+	// forget removes what plugins stored in sessions that are gone.
+	forget func(ctx context.Context, sessions []string)
 	// directory is where a session works whose creator does not say.
 	directory string
 }

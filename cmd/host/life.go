@@ -30,6 +30,7 @@ func (b lifeService) Fork(ctx context.Context, caller server.Caller, id string, 
 
 func (b lifeService) Remove(ctx context.Context, caller server.Caller, id string) (protocol.RemovedSessions, error) {
 	removed, err := b.sessions.Remove(ctx, origin(caller), id)
+	b.forget(context.WithoutCancel(ctx), removed)
 	return protocol.RemovedSessions{Sessions: removed}, wireError(err)
 }
 

@@ -37,6 +37,6 @@ func (a *app) services() (*bridge.Services, error) {
 	}
 	return &bridge.Services{
 		Config: filepath.Dir(a.config.File), Private: []string{a.config.Data}, Outputs: outputsPath(a.config.Data), Home: home, Writer: &fsys.Writer{}, Processes: processes,
-		Store: bridge.NewPluginStore(a.store.KV()), Blobs: a.store.Blobs(), Clock: session.SystemClock{Zone: a.config.Zone()}, Rules: a.permissions, Scrubber: a.scrubber,
+		Store: a.values, Blobs: a.store.Blobs(), Clock: session.SystemClock{Zone: a.config.Zone()}, Rules: a.permissions, Scrubber: a.scrubber,
 	}, nil
 }

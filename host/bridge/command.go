@@ -16,6 +16,7 @@ import (
 	"github.com/plinthhost/plinth/host/fsys"
 	"github.com/plinthhost/plinth/host/process"
 	"github.com/plinthhost/plinth/host/shell"
+	"github.com/plinthhost/plinth/host/trust"
 	"github.com/plinthhost/plinth/session"
 )
 
@@ -31,7 +32,7 @@ const (
 // runs, the guest makes room.
 func (o *operations) processRun(ctx context.Context, request abi.ProcessRun, _ []byte) (any, []byte, error) {
 	if !o.reach.Process {
-		return nil, nil, noGrant("process", grantProcess)
+		return nil, nil, o.noGrant("process", grantProcess, func(r trust.RequestRecord) bool { return r.Kind == trust.KindProcess })
 	}
 	if err := checkCommand(request); err != nil {
 		return nil, nil, err

@@ -24,8 +24,12 @@ const (
 // fetch makes a request inside of what was granted, or one that permission is asked
 // for. While it is under way, the guest makes room.
 func (o *operations) fetch(ctx context.Context, request abi.HTTPFetch, raw []byte) (any, []byte, error) {
+	method := request.Method
+	if method == "" {
+		method = http.MethodGet
+	}
 	if o.reach.Fetcher == nil {
-		return nil, nil, noGrant("http", grantHTTP)
+		return nil, nil, o.noFetch(method, request.URL)
 	}
 	if o.host == nil && (request.Blob || request.Method != "" && request.Method != http.MethodGet) {
 		return nil, nil, refuse(abi.KindUnavailable, "http.fetch of a context source is a GET without blob; the rest is for tools")
@@ -48,10 +52,6 @@ func (o *operations) fetch(ctx context.Context, request abi.HTTPFetch, raw []byt
 	case request.MaxBytes > 0:
 		most = request.MaxBytes
 	}
-	method := request.Method
-	if method == "" {
-		method = http.MethodGet
-	}
 	fetch := egress.Fetch{Method: method, URL: request.URL, Headers: request.Headers, Body: body, Redirect: request.Redirect,
 		Handles: request.Secrets, MaxBody: most, Timeout: time.Duration(request.TimeoutMS) * time.Millisecond}
 	if o.reach.AnyURL && o.host != nil {
@@ -69,7 +69,7 @@ func (o *operations) fetch(ctx context.Context, request abi.HTTPFetch, raw []byt
 		return err
 	})
 	if err != nil {
-		return nil, nil, fetchError(err)
+		return nil, nil, o.fetchFailed(method, request.URL, err)
 	}
 	return o.fetched(ctx, request, fetched)
 }
@@ -86,6 +86,19 @@ func (o *operations) fetched(ctx context.Context, request abi.HTTPFetch, fetched
 	}
 	answer.Body = &abi.Bytes{Length: len(fetched.Body)}
 	return answer, fetched.Body, nil
+}
+
+// fetchFailed is why a request failed; one that the manifest asks for and that was not
+// granted is named.
+func (o *operations) fetchFailed(method, url string, err error) error {
+	if failed, ok := errors.AsType[*egress.Error](err); ok && failed.Kind == egress.KindPolicy {
+		if _, refused := o.reach.Fetcher.Check(method, url); refused != nil {
+			if request, ok := o.withheldFetch(method, url); ok {
+				return o.withheld(request)
+			}
+		}
+	}
+	return fetchError(err)
 }
 
 // fetchError puts what went wrong into the closed set.

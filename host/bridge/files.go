@@ -11,6 +11,7 @@ import (
 
 	abi "github.com/plinthhost/plinth/abi/v1"
 	"github.com/plinthhost/plinth/host/fsys"
+	"github.com/plinthhost/plinth/host/trust"
 	"github.com/plinthhost/plinth/session"
 )
 
@@ -52,7 +53,9 @@ func (o *operations) folder(name abi.Path, access Access) (folder, error) {
 		grant = grantWrite
 	}
 	if granted, ok := o.reach.Roots[root]; !ok || access == AccessWrite && granted != AccessWrite {
-		return folder{}, noGrant(fmt.Sprintf("the root %q", clip(root)), grant)
+		return folder{}, o.noGrant(fmt.Sprintf("the root %q", clip(root)), grant, func(r trust.RequestRecord) bool {
+			return r.Kind == trust.KindFS && r.Root == root && (access == AccessRead || r.Access == string(AccessWrite))
+		})
 	}
 	folders := map[string]string{RootLocation: o.location.Directory, RootProject: o.location.Root, RootConfig: o.reach.Config, RootOperator: "/"}
 	if _, ok := folders[root]; !ok {

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	abi "github.com/plinthhost/plinth/abi/v1"
+	"github.com/plinthhost/plinth/host/trust"
 	"github.com/plinthhost/plinth/store"
 )
 
@@ -23,6 +24,8 @@ const (
 // and bounds them. It is safe for use by several goroutines.
 type PluginStore struct {
 	kv store.KV
+
+	burying sync.Mutex // orders what becomes of removed plugins' values
 
 	mu     sync.Mutex
 	scopes map[string]*scope // by namespace
@@ -132,17 +135,16 @@ func (at *scope) load(ctx context.Context, kv store.KV, namespace string) error 
 	}
 }
 
-// namespace is where the call's plugin keeps its values. An id has one slash and
-// no colon, so no two plugins share one.
+// namespace is where the call's plugin keeps its values.
 func (o *operations) namespace(name string) (string, error) {
 	if !o.reach.KV {
-		return "", noGrant("kv", grantKV)
+		return "", o.noGrant("kv", grantKV, func(r trust.RequestRecord) bool { return r.Kind == trust.KindKV })
 	}
 	switch name {
 	case "", abi.KVGlobal:
-		return "plugin:" + o.plugin.ID, nil
+		return pluginPrefix + o.plugin.ID, nil
 	case abi.KVSession:
-		return "plugin:" + o.plugin.ID + ":" + o.session.ID, nil
+		return pluginPrefix + o.plugin.ID + ":" + o.session.ID, nil
 	}
 	return "", refuse(abi.KindInvalidInput, "scope is %q; it must be global or session", clip(name))
 }

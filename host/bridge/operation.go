@@ -108,8 +108,3 @@ func Offered() []string {
 func refuse(kind abi.Kind, format string, args ...any) *abi.Error {
 	return &abi.Error{Kind: kind, Message: fmt.Sprintf(format, args...)}
 }
-
-// noGrant says what the manifest must ask for.
-func noGrant(operation, grant string) *abi.Error {
-	return refuse(abi.KindDenied, "this plugin has no grant for %s; its manifest must ask for it with %s", operation, grant)
-}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	abi "github.com/plinthhost/plinth/abi/v1"
+	"github.com/plinthhost/plinth/host/trust"
 	"github.com/plinthhost/plinth/session"
 )
 
@@ -21,7 +22,7 @@ const (
 // port is what the session serves of an operation, when the plugin may use it.
 func port[P any](o *operations, operation string) (served P, err error) {
 	if !o.reach.Session[operation] {
-		return served, noGrant(operation, grantSession)
+		return served, o.noSession(operation)
 	}
 	served, ok := o.host.(P)
 	if !ok {
@@ -30,9 +31,13 @@ func port[P any](o *operations, operation string) (served P, err error) {
 	return served, nil
 }
 
+func (o *operations) noSession(operation string) *abi.Error {
+	return o.noGrant(operation, grantSession, func(r trust.RequestRecord) bool { return r.Kind == trust.KindSession && r.Operation == operation })
+}
+
 func (o *operations) sessionInfo(ctx context.Context, _ abi.None, _ []byte) (any, []byte, error) {
 	if !o.reach.Session[abi.OpSessionInfo] {
-		return nil, nil, noGrant(abi.OpSessionInfo, grantSession)
+		return nil, nil, o.noSession(abi.OpSessionInfo)
 	}
 	info := abi.SessionInfo{Session: o.session, Location: wireLocation(o.location, o.reach.Clock.Now())}
 	if served, ok := o.host.(session.Describer); ok {

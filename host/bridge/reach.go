@@ -10,6 +10,7 @@ import (
 	"github.com/plinthhost/plinth/host/fsys"
 	"github.com/plinthhost/plinth/host/process"
 	"github.com/plinthhost/plinth/host/secret"
+	"github.com/plinthhost/plinth/host/trust"
 	"github.com/plinthhost/plinth/session"
 	"github.com/plinthhost/plinth/store"
 )
@@ -75,6 +76,9 @@ type Grants struct {
 	Process bool
 	// Session names the session operations.
 	Session map[string]bool
+	// Withheld are what the manifest asks for beside, and the operator did not grant.
+	// They are named where they are missed; withheld secrets are the fetcher's business.
+	Withheld []trust.RequestRecord
 }
 
 // lent reports whether an absolute path is of the files, or is the folder that one of the

@@ -2,6 +2,7 @@ package egress
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -34,7 +35,8 @@ type Auth struct {
 
 // Source is where a secret comes from.
 type Source struct {
-	// Get answers the secret, at every request.
+	// Get answers the secret, at every request. An *Error with KindPolicy refuses the
+	// request in its own words.
 	Get func(ctx context.Context) (secret.Value, error)
 	// Rejected is told a secret that the server answered 401 to; when Get then
 	// answers another, the request is made once more. nil for none.
@@ -226,6 +228,9 @@ func (i *injector) value(ctx context.Context) (secret.Value, error) {
 }
 
 func (i *injector) failure(err error) error {
+	if refused, ok := errors.AsType[*Error](err); ok && refused.Kind == KindPolicy && i.tokens == nil {
+		return refused
+	}
 	return &Error{Kind: KindSecret, Text: i.scrubber.Scrub(fmt.Sprintf("the secret for %s is not there: %v", i.origin, err))}
 }
 

@@ -11,16 +11,33 @@ import (
 	"github.com/plinthhost/plinth/host/bridge"
 	"github.com/plinthhost/plinth/host/egress"
 	"github.com/plinthhost/plinth/host/secret"
+	"github.com/plinthhost/plinth/host/trust"
 )
 
 // anyOrigin stands for every public address that permission is asked for.
-const anyOrigin = "*"
+const anyOrigin = trust.AnyOrigin
 
-// grants are what the plugin may use: what its manifest asks for. The fetcher is
-// answered also beside an error.
+// grants are what the plugin may use when all that its manifest asks for is granted.
 func (m *Manager) grants(manifest abi.Manifest) (bridge.Grants, error) {
-	request := manifest.Request
+	return m.grantsOf(manifest, trust.Keys(manifest))
+}
+
+// grantsOf are what the plugin may use: what its manifest asks for under the keys that
+// are granted. The fetcher is answered also beside an error.
+func (m *Manager) grantsOf(manifest abi.Manifest, keys []string) (bridge.Grants, error) {
+	narrow, err := trust.Narrow(manifest, keys)
+	if err != nil {
+		return bridge.Grants{}, err
+	}
+	withheld, err := trust.Withheld(manifest, keys)
+	if err != nil {
+		return bridge.Grants{}, err
+	}
+	request := narrow.Request
 	grants := bridge.Grants{Roots: map[string]bridge.Access{}, KV: request.KV != nil, Process: request.Process != nil, Session: map[string]bool{}}
+	for _, one := range withheld {
+		grants.Withheld = append(grants.Withheld, one.RequestRecord)
+	}
 	for _, one := range request.FS {
 		if grants.Roots[one.Root] != bridge.AccessWrite {
 			grants.Roots[one.Root] = bridge.Access(one.Access)
@@ -35,23 +52,31 @@ func (m *Manager) grants(manifest abi.Manifest) (bridge.Grants, error) {
 	if grants.Files = lent.Files; len(grants.Files) > 0 {
 		grants.Roots[bridge.RootOperator] = bridge.AccessRead
 	}
-	injections, err := m.injections(manifest)
-	if err != nil || len(request.HTTP)+len(lent.URLs) == 0 {
-		return grants, err
+	err = m.allowFetches(&grants, manifest, request.HTTP)
+	return grants, err
+}
+
+// allowFetches gives the grants their fetcher, when there is something to fetch. Secrets
+// that were not granted are known to it, so that a request with one is refused.
+func (m *Manager) allowFetches(grants *bridge.Grants, manifest abi.Manifest, requests []abi.ManifestHTTP) error {
+	injections, err := m.injections(manifest, grants.Withheld)
+	urls := m.options.Settings[manifest.ID].URLs
+	if err != nil || len(requests)+len(urls) == 0 {
+		return err
 	}
-	addresses, err := lentAddresses(lent.URLs)
+	addresses, err := lentAddresses(urls)
 	if err != nil {
-		return grants, err
+		return err
 	}
-	policy, anywhere, err := policyOf(slices.Concat(request.HTTP, addresses))
+	policy, anywhere, err := policyOf(slices.Concat(requests, addresses))
 	if err != nil {
-		return grants, err
+		return err
 	}
 	grants.AnyURL = anywhere
 	grants.Fetcher, err = egress.NewFetcher(egress.FetcherOptions{
 		Policy: policy, Secrets: injections, Scrubber: m.options.Scrubber, Network: m.options.Network,
 	})
-	return grants, err
+	return err
 }
 
 // lentAddresses are requests for what the operator lends: each address, to be read.
@@ -84,8 +109,8 @@ func policyOf(requests []abi.ManifestHTTP) (policy *egress.Policy, anywhere bool
 }
 
 // injections join the manifest's secret requests with the operator's references.
-// One without a reference fails where it would be used.
-func (m *Manager) injections(manifest abi.Manifest) ([]egress.Injection, error) {
+// One without a reference, or without the grant, fails where it would be used.
+func (m *Manager) injections(manifest abi.Manifest, withheld []trust.RequestRecord) ([]egress.Injection, error) {
 	references := m.options.Settings[manifest.ID].Secrets
 	known := map[string]bool{}
 	var injections []egress.Injection
@@ -95,8 +120,14 @@ func (m *Manager) injections(manifest abi.Manifest) ([]egress.Injection, error) 
 		if err != nil {
 			return nil, fmt.Errorf("secret %q: %w", request.Handle, err)
 		}
+		source := m.source(manifest.ID, request.Handle, references[request.Handle])
+		for _, one := range withheld {
+			if one.Kind == trust.KindSecret && one.Handle == request.Handle {
+				source = refused(manifest.ID, one.Key)
+			}
+		}
 		injections = append(injections, egress.Injection{Handle: request.Handle, Audience: request.Audience,
-			Credential: egress.Credential{Auth: auth, Source: m.source(manifest.ID, request.Handle, references[request.Handle])}})
+			Credential: egress.Credential{Auth: auth, Source: source}})
 	}
 	for _, handle := range slices.Sorted(maps.Keys(references)) {
 		if !known[handle] {
@@ -104,6 +135,13 @@ func (m *Manager) injections(manifest abi.Manifest) ([]egress.Injection, error) 
 		}
 	}
 	return injections, nil
+}
+
+// refused is the source of a secret that was not granted.
+func refused(id, key string) egress.Source {
+	return egress.Source{Get: func(context.Context) (secret.Value, error) {
+		return secret.Value{}, &egress.Error{Kind: egress.KindPolicy, Text: trust.Refusal(id, key)}
+	}}
 }
 
 func (m *Manager) source(id, handle, reference string) egress.Source {

@@ -269,3 +269,86 @@ func TestTheOperatorLends(t *testing.T) {
 		t.Errorf("without the operator: %+v, %v", nothing, err)
 	}
 }
+
+// Only what is granted is given; the rest is known by its key. A key that the manifest
+// does not have is refused.
+func TestSomeRequestsAreGranted(t *testing.T) {
+	w := newWorld(t, Options{})
+	manifest := requesting(t, `
+[[request.http]]
+origins = ["https://a.example"]
+methods = ["GET"]
+paths = ["/**"]
+reason = "r"
+[[request.http]]
+origins = ["*"]
+reason = "r"
+[[request.fs]]
+root = "location"
+access = "read"
+reason = "r"
+[[request.fs]]
+root = "location"
+access = "write"
+reason = "r"
+[request.kv]
+reason = "r"
+[request.process]
+reason = "r"
+[request.session]
+operations = ["todo.get", "todo.set"]
+reason = "r"
+`)
+	keys := []string{"http:*", "fs:location:read", "kv", "session:todo.get"}
+	grants, err := w.grantsOf(manifest, keys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer grants.Fetcher.Close()
+	if !grants.KV || grants.Process || !grants.AnyURL || !cmp.Equal(grants.Session, map[string]bool{"todo.get": true}) || !cmp.Equal(grants.Roots, map[string]bridge.Access{"location": "read"}) {
+		t.Errorf("%+v", grants)
+	}
+	if _, err := grants.Fetcher.Check("GET", "https://a.example/"); err == nil {
+		t.Error("an address is granted that was not")
+	}
+	var withheld []string
+	for _, request := range grants.Withheld {
+		withheld = append(withheld, request.Key)
+	}
+	if diff := cmp.Diff([]string{"http:https://a.example", "fs:location:write", "process", "session:todo.set"}, withheld); diff != "" {
+		t.Error(diff)
+	}
+	none, err := w.grantsOf(manifest, nil)
+	if err != nil || none.Fetcher != nil || none.KV || len(none.Roots)+len(none.Session) > 0 || len(none.Withheld) != 8 {
+		t.Errorf("%+v, %v", none, err)
+	}
+	if _, err := w.grantsOf(manifest, []string{"fs:project:read"}); err == nil || !strings.Contains(err.Error(), `grant "fs:project:read": the plugin acme/weather asks for no such thing`) {
+		t.Errorf("%v", err)
+	}
+}
+
+// A secret that was not granted is not asked for, whatever the operator configured; the
+// request that needs it is refused, and one that does without is made.
+func TestASecretThatIsNotGranted(t *testing.T) {
+	server, manifest := echo(t)
+	w := newWorld(t, Options{
+		Settings: map[string]Settings{"acme/weather": {Secrets: map[string]string{"weather-key": "env:KEY"}}},
+		Secret: func(context.Context, string) (secret.Value, error) {
+			t.Error("the secret was read")
+			return secret.NewValue("key"), nil
+		},
+	})
+	grants, err := w.grantsOf(manifest, []string{"http:" + server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer grants.Fetcher.Close()
+	_, err = grants.Fetcher.Do(t.Context(), egress.Fetch{Method: "GET", URL: server.URL})
+	failed, ok := errors.AsType[*egress.Error](err)
+	if want := "the operator did not grant secret:weather-key; to grant it: plinth plugin approve acme/weather --grant secret:weather-key"; !ok || failed.Kind != egress.KindPolicy || failed.Text != want {
+		t.Errorf("%v", err)
+	}
+	if _, err := grants.Fetcher.Do(t.Context(), egress.Fetch{Method: "GET", URL: server.URL, Handles: []string{}}); err != nil {
+		t.Error(err)
+	}
+}

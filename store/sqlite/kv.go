@@ -40,6 +40,22 @@ func (k *kv) List(ctx context.Context, namespace, prefix, after string, limit in
 	return keys, err
 }
 
+func (k *kv) Namespaces(ctx context.Context, prefix, after string, limit int) (namespaces []string, err error) {
+	err = k.store.snapshot(ctx, func(tx store.Tx) (err error) {
+		namespaces, err = sqllog.KVNamespaces(ctx, tx, prefix, after, limit)
+		return err
+	})
+	return namespaces, err
+}
+
+func (k *kv) Clear(ctx context.Context, namespace string, limit int) (removed int, err error) {
+	err = k.write(ctx, 0, func(ctx context.Context, tx sqllog.Tx) (err error) {
+		removed, err = sqllog.KVClear(ctx, tx, namespace, limit)
+		return err
+	})
+	return removed, err
+}
+
 func (k *kv) write(ctx context.Context, size int, run func(context.Context, sqllog.Tx) error) error {
 	if err := k.store.gate.enter(); err != nil {
 		return err

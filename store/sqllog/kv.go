@@ -68,3 +68,34 @@ func scanKeys(rows store.Rows, prefix string) (keys []string, err error) {
 	}
 	return keys, rows.Err()
 }
+
+// KVNamespaces answers up to limit namespaces with the prefix that come after the given
+// one, in byte order.
+func KVNamespaces(ctx context.Context, tx store.Tx, prefix, after string, limit int) (namespaces []string, err error) {
+	from := prefix
+	if after >= prefix {
+		from = after + "\x00"
+	}
+	for len(namespaces) < limit {
+		var namespace []byte
+		err := tx.QueryRow(ctx, selectNamespace, []byte(from)).Scan(&namespace)
+		switch {
+		case errors.Is(err, store.ErrNotFound), err == nil && !strings.HasPrefix(string(namespace), prefix):
+			return namespaces, nil
+		case err != nil:
+			return nil, fmt.Errorf("list the namespaces %s: %w", prefix, err)
+		}
+		namespaces = append(namespaces, string(namespace))
+		from = string(namespace) + "\x00"
+	}
+	return namespaces, nil
+}
+
+// KVClear removes up to limit keys of the namespace.
+func KVClear(ctx context.Context, tx store.Tx, namespace string, limit int) (removed int, err error) {
+	affected, err := tx.Exec(ctx, clearValues, []byte(namespace), []byte(namespace), max(limit, 0))
+	if err != nil {
+		return 0, fmt.Errorf("clear %s: %w", namespace, err)
+	}
+	return int(affected), nil
+}

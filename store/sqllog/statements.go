@@ -58,6 +58,10 @@ const (
 ON CONFLICT (namespace, key) DO UPDATE SET value = excluded.value`
 	deleteValue = `DELETE FROM log_kv WHERE namespace = $1 AND key = $2`
 	selectKeys  = `SELECT key FROM log_kv WHERE namespace = $1 AND key >= $2 ORDER BY key LIMIT $3`
+	// One at a time: each is found in the index, however much the ones between hold.
+	selectNamespace = `SELECT namespace FROM log_kv WHERE namespace >= $1 ORDER BY namespace LIMIT 1`
+	clearValues     = `DELETE FROM log_kv WHERE namespace = $1 AND key IN
+(SELECT key FROM log_kv WHERE namespace = $2 ORDER BY key LIMIT $3)`
 )
 
 const (

@@ -70,6 +70,54 @@ func testKV(t *testing.T, h Harness) {
 	if got, err := b.KV.Get(ctx, "n", "a/Z"); err != nil || string(got) != "1" {
 		t.Errorf("get after reopening: %q %v", got, err)
 	}
+	testNamespaces(t, b)
+}
+
+// testNamespaces begins with the namespaces n and other.
+func testNamespaces(t *testing.T, b *fixture) {
+	ctx := t.Context()
+	for _, namespace := range []string{"p:", "p:a", "p:a:1", "p:a-b", "p:a\xff", "q"} {
+		for _, key := range []string{"1", "2", "3"} {
+			if err := b.KV.Set(ctx, namespace, key, []byte("v")); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	lists := []struct {
+		prefix, after string
+		limit         int
+		want          []string
+	}{
+		{"", "", 99, []string{"n", "other", "p:", "p:a", "p:a-b", "p:a:1", "p:a\xff", "q"}},
+		{"p:", "", 99, []string{"p:", "p:a", "p:a-b", "p:a:1", "p:a\xff"}},
+		{"p:", "p:", 2, []string{"p:a", "p:a-b"}},
+		{"p:a:", "", 9, []string{"p:a:1"}},
+		{"p:", "0", 1, []string{"p:"}},
+		{"p:", "q", 9, nil},
+		{"p:", "", 0, nil},
+		{"r", "", 9, nil},
+	}
+	for _, l := range lists {
+		got, err := b.KV.Namespaces(ctx, l.prefix, l.after, l.limit)
+		if diff := cmp.Diff(l.want, got); diff != "" || err != nil {
+			t.Errorf("namespaces %q after %q: %v\n%s", l.prefix, l.after, err, diff)
+		}
+	}
+	for _, step := range []struct {
+		limit, removed int
+		left           []string
+	}{{0, 0, []string{"1", "2", "3"}}, {2, 2, []string{"3"}}, {2, 1, nil}, {2, 0, nil}} {
+		removed, err := b.KV.Clear(ctx, "p:a", step.limit)
+		if err != nil || removed != step.removed {
+			t.Errorf("clear %d: %d, %v", step.limit, removed, err)
+		}
+		if left, err := b.KV.List(ctx, "p:a", "", "", 9); err != nil || !cmp.Equal(left, step.left) {
+			t.Errorf("after clearing %d: %v, %v", step.limit, left, err)
+		}
+	}
+	if got, err := b.KV.Namespaces(ctx, "p:a", "", 9); err != nil || !cmp.Equal(got, []string{"p:a-b", "p:a:1", "p:a\xff"}) {
+		t.Errorf("after clearing: %q, %v", got, err)
+	}
 }
 
 func testBlobs(t *testing.T, h Harness) {

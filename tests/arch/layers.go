@@ -19,6 +19,7 @@ func Layers() []Layer {
 		{"recordings", []string{"host/replay"}},
 		{"second engine", []string{"host/extism"}},
 		{"services", []string{"host/catalog", "host/egress", "host/fsys", "host/legacy", "host/offline", "host/outputs", "host/process", "host/share", "host/shell", "host/snapshot", "host/wasm", "plugins/builtin"}},
+		{"trust", []string{"host/trust"}},
 		{"search parts", []string{"host/fsys/ignore", "host/fsys/search"}},
 		{"guest memory", []string{"host/wasm/memory"}},
 		{"engine parts", []string{"host/wasm/meter"}},
@@ -52,8 +53,8 @@ type Seal struct {
 func Seals() []Seal {
 	return []Seal{
 		{
-			"abi", []string{"abi", "host/bridge", "host/plugin", "plugins", "sdk-plugins", "cmd/host"},
-			"host/bridge alone translates between the contract and the kernel; host/plugin reads manifests",
+			"abi", []string{"abi", "host/bridge", "host/plugin", "host/trust", "plugins", "sdk-plugins", "cmd/host"},
+			"host/bridge alone translates between the contract and the kernel; host/plugin reads manifests, and host/trust compares them",
 		},
 		{
 			"client", []string{"client", "host/server", "cmd/host"},

@@ -2,6 +2,7 @@ package servertest
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -58,6 +59,30 @@ func (k *KV) List(_ context.Context, namespace, prefix, after string, limit int)
 	}
 	slices.Sort(keys)
 	return keys[:min(limit, len(keys))], nil
+}
+
+// Namespaces answers namespaces in order.
+func (k *KV) Namespaces(_ context.Context, prefix, after string, limit int) ([]string, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	var namespaces []string
+	for full := range k.values {
+		namespace, _, _ := strings.Cut(full, "\x00")
+		if strings.HasPrefix(namespace, prefix) && namespace > after && !slices.Contains(namespaces, namespace) {
+			namespaces = append(namespaces, namespace)
+		}
+	}
+	slices.Sort(namespaces)
+	return namespaces[:min(limit, len(namespaces))], nil
+}
+
+// Clear removes the first keys of a namespace.
+func (k *KV) Clear(ctx context.Context, namespace string, limit int) (removed int, err error) {
+	keys, err := k.List(ctx, namespace, "", "", limit)
+	for _, key := range keys {
+		err = errors.Join(err, k.Delete(ctx, namespace, key))
+	}
+	return len(keys), err
 }
 
 // Dump answers every value as one text, to look for what must not be in it.
