@@ -17,14 +17,10 @@ import (
 // anyOrigin stands for every public address that permission is asked for.
 const anyOrigin = trust.AnyOrigin
 
-// grants are what the plugin may use when all that its manifest asks for is granted.
-func (m *Manager) grants(manifest abi.Manifest) (bridge.Grants, error) {
-	return m.grantsOf(manifest, trust.Keys(manifest))
-}
-
-// grantsOf are what the plugin may use: what its manifest asks for under the keys that
-// are granted. The fetcher is answered also beside an error.
-func (m *Manager) grantsOf(manifest abi.Manifest, keys []string) (bridge.Grants, error) {
+// grants are what the plugin may use under its terms: what its manifest asks for and is
+// granted, and what the operator lends. The fetcher is answered also beside an error.
+func (m *Manager) grants(manifest abi.Manifest, terms Terms) (bridge.Grants, error) {
+	keys := terms.Grants
 	narrow, err := trust.Narrow(manifest, keys)
 	if err != nil {
 		return bridge.Grants{}, err
@@ -48,8 +44,7 @@ func (m *Manager) grantsOf(manifest abi.Manifest, keys []string) (bridge.Grants,
 			grants.Session[operation] = true
 		}
 	}
-	lent := m.options.Settings[manifest.ID]
-	if grants.Files = lent.Files; len(grants.Files) > 0 {
+	if grants.Files = terms.Files; len(grants.Files) > 0 {
 		grants.Roots[bridge.RootOperator] = bridge.AccessRead
 	}
 	err = m.allowFetches(&grants, manifest, request.HTTP)
@@ -58,13 +53,12 @@ func (m *Manager) grantsOf(manifest abi.Manifest, keys []string) (bridge.Grants,
 
 // allowFetches gives the grants their fetcher, when there is something to fetch. Secrets
 // that were not granted are known to it, so that a request with one is refused.
-func (m *Manager) allowFetches(grants *bridge.Grants, manifest abi.Manifest, requests []abi.ManifestHTTP) error {
-	injections, err := m.injections(manifest, grants.Withheld)
-	urls := m.options.Settings[manifest.ID].URLs
-	if err != nil || len(requests)+len(urls) == 0 {
+func (m *Manager) allowFetches(grants *bridge.Grants, manifest abi.Manifest, terms Terms, requests []abi.ManifestHTTP) error {
+	injections, err := m.injections(manifest, terms, grants.Withheld)
+	if err != nil || len(requests)+len(terms.URLs) == 0 {
 		return err
 	}
-	addresses, err := lentAddresses(urls)
+	addresses, err := lentAddresses(terms.URLs)
 	if err != nil {
 		return err
 	}
@@ -110,8 +104,8 @@ func policyOf(requests []abi.ManifestHTTP) (policy *egress.Policy, anywhere bool
 
 // injections join the manifest's secret requests with the operator's references.
 // One without a reference, or without the grant, fails where it would be used.
-func (m *Manager) injections(manifest abi.Manifest, withheld []trust.RequestRecord) ([]egress.Injection, error) {
-	references := m.options.Settings[manifest.ID].Secrets
+func (m *Manager) injections(manifest abi.Manifest, terms Terms, withheld []trust.RequestRecord) ([]egress.Injection, error) {
+	references := terms.Secrets
 	known := map[string]bool{}
 	var injections []egress.Injection
 	for _, request := range manifest.Request.Secrets {

@@ -125,7 +125,7 @@ func (m *Manager) fell(s *slot, serving *serving, reason string) {
 		m.options.Logger.Warn("nothing stands in for the context sources of a plugin", "plugin", s.id, "error", err)
 	}
 	if old != nil {
-		m.retire(s, old, retirement, 0)
+		m.retire(s, old, retirement, 0, nil)
 	}
 }
 

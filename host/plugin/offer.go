@@ -138,6 +138,9 @@ func (m *Manager) activate(ctx context.Context, s *slot, offer Offer, revision s
 	if err := m.record(ctx, s, offer.By, staged); err != nil {
 		return err
 	}
+	if err := m.options.Services.Store.Unbury(ctx, s.id); err != nil {
+		return m.refuse(ctx, s, offer, revision, failedAt(stageStart, err))
+	}
 	next, err := m.prove(ctx, s, offer.Candidate, revision, terms)
 	if err != nil {
 		return m.refuse(ctx, s, offer, revision, err)

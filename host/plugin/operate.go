@@ -221,7 +221,7 @@ func (m *Manager) disable(ctx context.Context, s *slot, by session.Origin, confi
 	}
 	old, retirement, err := m.withdraw(ctx, s, by, session.PluginDisabled{Plugin: s.id, Location: s.location, Configured: configured})
 	if old != nil {
-		m.retire(s, old, retirement, 0)
+		m.retire(s, old, retirement, 0, nil)
 	}
 	return err
 }
@@ -313,26 +313,30 @@ func (m *Manager) remove(ctx context.Context, s *slot, by session.Origin, remova
 		return err
 	}
 	s.forget()
-	if old != nil {
-		m.retire(s, old, retirement, removal.Patience)
-	} else {
+	err = errors.Join(err, m.bury(ctx, s, removal.Purge))
+	if old == nil {
 		m.sweepDepot()
+		return err
 	}
-	return errors.Join(err, m.bury(ctx, s, removal.Purge))
+	m.retire(s, old, retirement, removal.Patience, func() {
+		if removal.Purge { // what its last calls stored
+			if err := m.bury(context.WithoutCancel(m.life), s, true); err != nil {
+				m.options.Logger.Warn("values of a removed plugin are left until they are swept", "plugin", s.id, "error", err)
+			}
+		}
+	})
+	return err
 }
 
-// bury has the plugin's stored values go, unless it serves in another scope.
+// bury has the plugin's stored values go, unless it is known in another scope, or again.
 func (m *Manager) bury(ctx context.Context, s *slot, purge bool) error {
 	for _, other := range m.all() {
 		if known, _ := other.look(); other.id == s.id && known.State != "" {
 			return nil
 		}
 	}
-	if m.options.Services == nil || m.options.Services.Store == nil {
-		return nil
-	}
 	if purge {
-		return m.options.Services.Store.Purge(ctx, s.id)
+		return m.options.Services.Store.Purge(ctx, s.id, time.Now())
 	}
 	return m.options.Services.Store.Bury(ctx, s.id, time.Now())
 }

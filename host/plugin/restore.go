@@ -172,7 +172,7 @@ func (m *Manager) unstarted(s *slot, revision session.PluginRevision, cause erro
 		m.options.Logger.Warn("nothing stands in for the context sources of a plugin", "plugin", s.id, "error", err)
 	}
 	if old != nil {
-		m.retire(s, old, retirement, 0)
+		m.retire(s, old, retirement, 0, nil)
 	}
 	if !quarantine {
 		m.later(wait, func() { m.retry(s, revision) })

@@ -24,8 +24,8 @@ type retiring struct {
 func (r *retiring) hurry() { r.once.Do(func() { close(r.now) }) }
 
 // retire ends a revision once no turn uses it any more, or after the patience; 0 is for
-// ever.
-func (m *Manager) retire(s *slot, old *serving, retirement *registry.Retirement, patience time.Duration) {
+// ever. Then, where it is not nil, it runs last.
+func (m *Manager) retire(s *slot, old *serving, retirement *registry.Retirement, patience time.Duration, last func()) {
 	leaving := &retiring{serving: old, now: make(chan struct{})}
 	s.mu.Lock()
 	s.retiring = append(s.retiring, leaving)
@@ -46,6 +46,9 @@ func (m *Manager) retire(s *slot, old *serving, retirement *registry.Retirement,
 		}
 		m.note(s, session.PluginRetired{Plugin: s.id, Location: s.location, Revision: old.revision, Superseded: superseded})
 		m.sweepDepot()
+		if last != nil {
+			last()
+		}
 	})
 }
 

@@ -28,7 +28,7 @@ func (m *Manager) swap(ctx context.Context, s *slot, by session.Origin, next *se
 		return errors.Join(err, m.standForProviders(nil))
 	}
 	if before := s.serve(next); before != nil {
-		m.retire(s, before, retirement, 0)
+		m.retire(s, before, retirement, 0, nil)
 	} else {
 		m.forgetUnserved(s)
 	}
