@@ -415,7 +415,9 @@ const (
 
 // TransformInput holds the parts a transform declared to read; the rest is zero.
 type TransformInput struct {
-	Purpose    string
+	Purpose string
+	// Session is whose request it is; the transform is not shown it.
+	Session    string
 	System     []TextPart
 	Messages   []ModelMessage
 	Tools      []ToolDefinition

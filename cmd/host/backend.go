@@ -262,13 +262,25 @@ func (b sessionService) Messages(ctx context.Context, id string, request protoco
 // pluginService is server.Plugins.
 type pluginService struct{ *backend }
 
-func (b pluginService) List(context.Context) (protocol.PluginList, error) {
+// List waits for what was found at the start, so that a new host does not seem empty.
+func (b pluginService) List(ctx context.Context) (protocol.PluginList, error) {
+	b.plugins.Ready(ctx, pluginPatience)
 	var list protocol.PluginList
-	for _, status := range b.plugins.Plugins() {
-		list.Plugins = append(list.Plugins, protocol.Plugin{ID: status.ID, Version: status.Version, Origin: status.Origin,
-			Revision: status.Revision, State: protocol.PluginState(status.State), Error: status.Error})
+	for _, status := range b.plugins.List() {
+		list.Plugins = append(list.Plugins, wirePlugin(status))
+	}
+	for _, refusal := range b.plugins.Refusals() {
+		list.Plugins = append(list.Plugins, protocol.Plugin{Origin: refusal.Origin, State: protocol.PluginFailed, Error: refusal.Error})
 	}
 	return list, nil
+}
+
+func wirePlugin(status plugin.Status) protocol.Plugin {
+	wire := protocol.Plugin{ID: status.ID, State: protocol.PluginState(status.State), Revision: status.Revision, Error: status.Error}
+	if current := status.Current(); current != nil {
+		wire.Version, wire.Origin = current.Version, current.Origin
+	}
+	return wire
 }
 
 // eventService is server.Events.

@@ -23,7 +23,8 @@ type Call struct {
 	Entry    string
 	Message  []byte
 	Deadline time.Duration
-	Session  string
+	// Session is whose call it is; "" for none.
+	Session string
 	// Operations carries out what the guest asks for; nil offers nothing.
 	Operations Operations
 	// Log gets what the guest prints, line by line.
@@ -59,6 +60,12 @@ type Plugin struct {
 	Counts   Counts
 	// Log gets a line the guest printed or logged, with its level.
 	Log func(level, line string)
+	// Called is told of every call of the guest that came to an answer or broke, on the
+	// goroutine that made it, and must return soon: whose session it was for, "" for
+	// none, and the fault it ended with, nil for none. Calls that were cancelled, that
+	// found no free instance or that a limit of the host ended are not told. Nil for
+	// nobody.
+	Called func(session string, fault *Fault)
 }
 
 // defaultOperations is how many operations a call may make.
@@ -109,14 +116,20 @@ func invoke[In, Out any](ctx context.Context, p *Plugin, entry string, body In, 
 	}
 	message, err := p.Caller.Call(ctx, options)
 	if err != nil {
+		p.called(options.Session, err)
 		return out, nil, err
 	}
 	ok, raw, err := decodeAnswer[Out](message)
 	if told, is := errors.AsType[*abi.Error](err); is {
+		p.called(options.Session, nil)
 		return out, nil, told
 	}
 	if err != nil {
-		return out, nil, badAnswer(p, entry, err)
+		err = badAnswer(p, entry, err)
+	}
+	p.called(options.Session, err)
+	if err != nil {
+		return out, nil, err
 	}
 	return *ok, raw, nil
 }
@@ -151,7 +164,7 @@ func decodeAnswer[Out any](message []byte) (ok *Out, raw []byte, err error) {
 }
 
 func badAnswer(p *Plugin, entry string, err error) error {
-	return &CallError{Kind: abi.KindFailed, Err: fmt.Errorf("plugin %s: the answer of %s cannot be read: %w", p.ID, entry, err)}
+	return &CallError{Kind: abi.KindFailed, Err: &answerError{p.ID, entry, err}}
 }
 
 func wireLocation(location session.Location, at time.Time) abi.Location {

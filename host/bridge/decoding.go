@@ -32,6 +32,7 @@ const (
 // back until nothing can follow it, or an error.
 type decoding struct {
 	provider *Provider
+	session  string
 	yield    func(session.ModelEvent, error) bool
 	state    json.RawMessage // the codec's
 	finish   *session.ModelEvent
@@ -91,7 +92,7 @@ func (d *decoding) batch(ctx context.Context, frames []egress.Frame, end bool) (
 		body.Frames[i] = abi.Frame{Event: frame.Event, Data: frame.Data}
 	}
 	deadline := FrameDeadline * time.Duration(len(frames)+1)
-	decoded, _, err := invoke[abi.ProviderDecode, abi.ProviderDecoded](ctx, d.provider.plugin, abi.ExportProviderDecode, body, Call{Deadline: deadline})
+	decoded, _, err := invoke[abi.ProviderDecode, abi.ProviderDecoded](ctx, d.provider.plugin, abi.ExportProviderDecode, body, Call{Deadline: deadline, Session: d.session})
 	return decoded, err
 }
 

@@ -56,7 +56,7 @@ var errLeft = errors.New("the consumer left")
 func (p *Provider) stream(ctx context.Context, request session.ModelRequest, yield func(session.ModelEvent, error) bool) error {
 	wire := wireRequest(request)
 	encoded, _, err := invoke[abi.ProviderEncode, abi.ProviderEncoded](ctx, p.plugin, abi.ExportProviderEncode,
-		abi.ProviderEncode{Provider: p.id, Request: wire}, Call{Deadline: EncodeDeadline})
+		abi.ProviderEncode{Provider: p.id, Request: wire}, Call{Deadline: EncodeDeadline, Session: request.Session})
 	if err != nil {
 		return err
 	}
@@ -76,13 +76,13 @@ func (p *Provider) stream(ctx context.Context, request session.ModelRequest, yie
 	}
 	defer response.Body.Close()
 	if response.Status < 200 || response.Status > 299 {
-		return p.classify(ctx, response)
+		return p.classify(ctx, request.Session, response)
 	}
 	reader, err := egress.NewFrameReader(response.Body, p.framing)
 	if err != nil {
 		return err
 	}
-	return (&decoding{provider: p, yield: yield}).run(ctx, reader)
+	return (&decoding{provider: p, session: request.Session, yield: yield}).run(ctx, reader)
 }
 
 // merged are the codec's headers with those of the request, which win whatever their
@@ -98,7 +98,7 @@ func merged(codec, request map[string]string) map[string]string {
 }
 
 // classify has the codec say what an error response means.
-func (p *Provider) classify(ctx context.Context, response *egress.Response) error {
+func (p *Provider) classify(ctx context.Context, session string, response *egress.Response) error {
 	start, err := io.ReadAll(io.LimitReader(response.Body, maxErrorBody))
 	if err != nil && len(start) == 0 {
 		return err
@@ -109,7 +109,7 @@ func (p *Provider) classify(ctx context.Context, response *egress.Response) erro
 	}
 	classified, _, err := invoke[abi.ProviderClassify, abi.ProviderError](ctx, p.plugin, abi.ExportProviderClassify, abi.ProviderClassify{
 		Provider: p.id, Status: response.Status, Headers: headers, Body: strings.ToValidUTF8(string(start), "�"),
-	}, Call{Deadline: EncodeDeadline})
+	}, Call{Deadline: EncodeDeadline, Session: session})
 	if err != nil {
 		return err
 	}

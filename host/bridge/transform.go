@@ -37,7 +37,7 @@ func (t *Transform) Apply(ctx context.Context, input session.TransformInput) ([]
 			body.Generation = &generation
 		}
 	}
-	answered, _, err := invoke[abi.TransformApply, abi.TransformEdits](ctx, t.plugin, abi.ExportTransform, body, Call{Deadline: TransformDeadline})
+	answered, _, err := invoke[abi.TransformApply, abi.TransformEdits](ctx, t.plugin, abi.ExportTransform, body, Call{Deadline: TransformDeadline, Session: input.Session})
 	if err != nil {
 		return nil, err
 	}

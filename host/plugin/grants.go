@@ -47,7 +47,7 @@ func (m *Manager) grants(manifest abi.Manifest, terms Terms) (bridge.Grants, err
 	if grants.Files = terms.Files; len(grants.Files) > 0 {
 		grants.Roots[bridge.RootOperator] = bridge.AccessRead
 	}
-	err = m.allowFetches(&grants, manifest, request.HTTP)
+	err = m.allowFetches(&grants, manifest, terms, request.HTTP)
 	return grants, err
 }
 

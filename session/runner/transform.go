@@ -77,7 +77,7 @@ func applyTransform(ctx context.Context, transform session.Transform, spec sessi
 
 // visible leaves only what a transform declared to read.
 func visible(spec session.TransformSpec, request session.ModelRequest) session.TransformInput {
-	input := session.TransformInput{Purpose: request.Purpose}
+	input := session.TransformInput{Purpose: request.Purpose, Session: request.Session}
 	for _, part := range spec.Reads {
 		switch part {
 		case session.RequestSystem:

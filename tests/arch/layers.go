@@ -18,7 +18,7 @@ func Layers() []Layer {
 		{"translate", []string{"host/bridge", "host/expand"}},
 		{"recordings", []string{"host/replay"}},
 		{"second engine", []string{"host/extism"}},
-		{"services", []string{"host/catalog", "host/egress", "host/fsys", "host/legacy", "host/offline", "host/outputs", "host/process", "host/share", "host/shell", "host/snapshot", "host/wasm", "plugins/builtin"}},
+		{"services", []string{"host/catalog", "host/depot", "host/egress", "host/fsys", "host/legacy", "host/offline", "host/outputs", "host/probation", "host/process", "host/share", "host/shell", "host/snapshot", "host/wasm", "host/watch", "plugins/builtin"}},
 		{"trust", []string{"host/trust"}},
 		{"search parts", []string{"host/fsys/ignore", "host/fsys/search"}},
 		{"guest memory", []string{"host/wasm/memory"}},

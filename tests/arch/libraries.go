@@ -22,6 +22,7 @@ func Libraries() []Library {
 		{"github.com/danielgtaylor/huma", []string{"host/server"}, "the HTTP framework stays at the edge"},
 		{"github.com/gorilla/websocket", []string{"host/server", "client", "docs/examples/follow"}, "both ends of the live stream and the example of one, and nobody else"},
 		{"github.com/santhosh-tekuri/jsonschema", []string{"session/schema"}, "what does not fit a schema is worded in one place, and no schema reads anything outside itself"},
+		{"github.com/fsnotify/fsnotify", []string{"host/watch"}, "what the system says of files is a hint, which one package knows how to take"},
 		{"log/slog", nil, "logging is hclog, handed down"},
 		{"log", nil, "logging is hclog, handed down"},
 	}
