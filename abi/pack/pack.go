@@ -1,6 +1,5 @@
-// Package pack puts a plugin's manifest into its module and gets it out again: a
-// custom section makes one file of both, named by one digest. It uses nothing but
-// the standard library.
+// Package pack makes one file of a plugin, named by one digest: its module with, as
+// custom sections at the end, its manifest and the files that this names.
 package pack
 
 import (
@@ -8,6 +7,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/plinthhost/plinth/abi/v1"
 )
@@ -50,29 +50,47 @@ func Manifest(module []byte) ([]byte, error) {
 // WithManifest answers module with manifest as its last section, in place of any
 // it had. Everything else stays byte for byte.
 func WithManifest(module, manifest []byte) ([]byte, error) {
-	packed := make([]byte, 0, len(module)+len(manifest)+64)
-	packed = append(packed, header...)
+	return WithSections(module, Section{Name: abi.ManifestSection, Content: manifest})
+}
+
+// Section is a custom section. One without content, nil, is none.
+type Section struct {
+	Name    string
+	Content []byte
+}
+
+// WithSections answers module with these as its last sections, in this order and in
+// place of any of their names. Everything else stays byte for byte.
+func WithSections(module []byte, last ...Section) ([]byte, error) {
+	packed := append(make([]byte, 0, len(module)), header...)
 	err := sections(module, func(s section) error {
-		if s.name != abi.ManifestSection {
-			packed = append(packed, module[s.start:s.end]...)
+		if s.custom && slices.ContainsFunc(last, func(l Section) bool { return l.Name == s.name }) {
+			return nil
 		}
+		packed = append(packed, module[s.start:s.end]...)
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	name := binary.AppendUvarint(nil, uint64(len(abi.ManifestSection)))
-	name = append(name, abi.ManifestSection...)
-	packed = append(packed, customSection)
-	packed = binary.AppendUvarint(packed, uint64(len(name)+len(manifest)))
-	packed = append(packed, name...)
-	return append(packed, manifest...), nil
+	for _, section := range last {
+		if section.Content == nil {
+			continue
+		}
+		name := append(binary.AppendUvarint(nil, uint64(len(section.Name))), section.Name...)
+		packed = append(packed, customSection)
+		packed = binary.AppendUvarint(packed, uint64(len(name)+len(section.Content)))
+		packed = append(packed, name...)
+		packed = append(packed, section.Content...)
+	}
+	return packed, nil
 }
 
 // section is one section of a module, from start up to end. Name and content are
 // set for custom sections.
 type section struct {
 	start, end int
+	custom     bool
 	name       string
 	content    []byte
 }
@@ -94,7 +112,7 @@ func sections(module []byte, each func(section) error) error {
 			if err != nil {
 				return fmt.Errorf("the custom section at byte %d: %w", at, err)
 			}
-			s.name, s.content = string(name), body[after:]
+			s.custom, s.name, s.content = true, string(name), body[after:]
 		}
 		if err := each(s); err != nil {
 			return err

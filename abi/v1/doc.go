@@ -69,5 +69,9 @@ const (
 // ManifestSection is the custom section that holds a packed plugin's manifest.
 const ManifestSection = "plinth.manifest"
 
+// FilesSection is the custom section that holds the files which a packed plugin's
+// manifest names.
+const FilesSection = "plinth.files"
+
 // Minor is the host's minor version of this major, told to plinth_init.
 const Minor = 0

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -19,8 +18,8 @@ func (c *cli) backupCommand() *cobra.Command {
 		Use:   "backup FOLDER",
 		Short: "Back up the store, while a host uses it or without one",
 		Long: `Back up the store into a folder that is empty or not there: everything that is
-committed when the command begins, with the files that it names and a manifest with
-their sums. The host that serves the data folder goes on meanwhile. A folder without a
+committed when the command begins, with the files and plugins that it names and a
+manifest with their sums. The host that serves the data folder goes on meanwhile. A folder without a
 manifest.json is no whole backup.`,
 		Example: `  plinth backup ~/backups/today`,
 		Args:    usage(cobra.ExactArgs(1)),
@@ -35,7 +34,11 @@ manifest.json is no whole backup.`,
 			for _, digest := range backup.Damaged {
 				fmt.Fprintf(c.errors, "the blob %s is damaged and was left out\n", digest)
 			}
-			_, err = fmt.Fprintf(c.out, "%s  %d bytes, %d blobs of %d bytes\n", plain(backup.Folder), backup.Bytes, backup.Blobs, backup.BlobBytes)
+			plugins := ""
+			if backup.Plugins > 0 {
+				plugins = fmt.Sprintf(", %d plugins of %d bytes", backup.Plugins, backup.PluginBytes)
+			}
+			_, err = fmt.Fprintf(c.out, "%s  %d bytes, %d blobs of %d bytes%s\n", plain(backup.Folder), backup.Bytes, backup.Blobs, backup.BlobBytes, plugins)
 			return err
 		},
 	}
@@ -63,7 +66,7 @@ func (c *cli) backup(ctx context.Context, folder string) (protocol.Backup, error
 	if err != nil {
 		return protocol.Backup{}, err
 	}
-	manifest, err := sqlite.Backup(ctx, loaded.Data, folder, sqlite.BackupOptions{Plinth: version, Now: time.Now()})
+	manifest, err := sqlite.Backup(ctx, loaded.Data, folder, backupOptions())
 	if err != nil {
 		return protocol.Backup{}, err
 	}
@@ -90,8 +93,9 @@ Clients notice by the log's new id that they have to read sessions anew.`,
 				return err
 			}
 			if asJSON {
-				return c.printJSON(protocol.Backup{Folder: loaded.Data, Created: restored.From.Created, Log: restored.Log,
-					Bytes: restored.From.Database.Bytes, Blobs: restored.From.Blobs.Count, BlobBytes: restored.From.Blobs.Bytes})
+				made := wireBackup(loaded.Data, restored.From)
+				made.Log, made.Damaged = restored.Log, nil
+				return c.printJSON(made)
 			}
 			_, err = fmt.Fprintf(c.out, "%s  as of %s\n", plain(loaded.Data), restored.From.Created.Local().Format("2006-01-02 15:04:05"))
 			return err

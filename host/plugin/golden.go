@@ -65,14 +65,29 @@ func Goldens(folder string) ([]Golden, error) {
 		return nil, &SourceError{Origin: folder, Err: reason(err)}
 	}
 	defer root.Close()
-	manifest, err := manifestIn(folder, root.FS())
+	manifest, _, err := manifestIn(folder, root.FS())
 	if err != nil {
 		return nil, err
 	}
+	return goldensOf(folder, manifest, func(name string) ([]byte, error) { return readFile(root.FS(), name, MaxGoldenBytes) })
+}
+
+// Goldens reads those that are packed with the plugin. Errors are of type *SourceError
+// or *GoldenError.
+func (c Candidate) Goldens() ([]Golden, error) {
+	files, err := c.files()
+	if err != nil {
+		return nil, &SourceError{Origin: c.Origin, Err: err}
+	}
+	return goldensOf(c.Origin, c.Manifest, func(name string) ([]byte, error) { return files[name], nil })
+}
+
+// goldensOf reads what the manifest names; errors name files below origin.
+func goldensOf(origin string, manifest abi.Manifest, read func(name string) ([]byte, error)) ([]Golden, error) {
 	goldens := make([]Golden, len(manifest.Goldens))
 	for i, declared := range manifest.Goldens {
 		golden := Golden{Input: declared.Input, Output: declared.Output, Entry: goldenKinds[declared.Export].entry}
-		if err := golden.read(folder, root.FS()); err != nil {
+		if err := golden.read(origin, read); err != nil {
 			return nil, err
 		}
 		goldens[i] = golden
@@ -125,9 +140,9 @@ type goldenInput struct {
 	} `json:"operations"`
 }
 
-func (g *Golden) read(folder string, files fs.FS) error {
-	inputFile, outputFile := filepath.Join(folder, g.Input), filepath.Join(folder, g.Output)
-	text, err := readFile(files, g.Input, MaxGoldenBytes)
+func (g *Golden) read(origin string, read func(name string) ([]byte, error)) error {
+	inputFile, outputFile := filepath.Join(origin, g.Input), filepath.Join(origin, g.Output)
+	text, err := read(g.Input)
 	if err != nil {
 		return &GoldenError{File: inputFile, Err: err}
 	}
@@ -163,7 +178,7 @@ func (g *Golden) read(folder string, files fs.FS) error {
 		}
 		g.Operations = append(g.Operations, GoldenOperation{Name: recorded.Op, Request: recorded.Request, Answer: abi.EncodeMessage(recorded.Answer, raw)})
 	}
-	if g.Answer, err = readFile(files, g.Output, MaxGoldenBytes); err == nil {
+	if g.Answer, err = read(g.Output); err == nil {
 		err = checkAnswer(g.Answer)
 	}
 	if err != nil {

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
@@ -15,8 +17,12 @@ import (
 // ManifestName is the file that holds a plugin's manifest.
 const ManifestName = "plugin.toml"
 
-// MaxManifestBytes bounds a manifest and each schema beside it.
-const MaxManifestBytes = 256 << 10
+// Limits of a manifest.
+const (
+	MaxManifestBytes = 256 << 10 // of the file, and of each schema beside it
+	// MaxPackedManifestBytes is of a manifest with its schemas in it.
+	MaxPackedManifestBytes = 1 << 20
+)
 
 // ManifestError is a manifest that was refused.
 type ManifestError struct {
@@ -38,12 +44,16 @@ func (e *ManifestError) Error() string {
 }
 
 // DecodeManifest reads a manifest strictly and checks every field. Schemas that
-// are named as files are read from beside, which may be nil; they stand in the
-// manifest as JSON afterwards. Errors are of type *ManifestError.
+// are named as files are read from beside, nil when all stand in the manifest; they
+// stand there as JSON afterwards. Errors are of type *ManifestError.
 func DecodeManifest(file string, text []byte, beside fs.FS) (abi.Manifest, error) {
 	var manifest abi.Manifest
-	if len(text) > MaxManifestBytes {
-		return manifest, &ManifestError{File: file, Text: tooLarge(int64(len(text)), MaxManifestBytes).Error()}
+	limit := MaxManifestBytes
+	if beside == nil {
+		limit = MaxPackedManifestBytes
+	}
+	if len(text) > limit {
+		return manifest, &ManifestError{File: file, Text: tooLarge(int64(len(text)), int64(limit)).Error()}
 	}
 	decoder := toml.NewDecoder(strings.NewReader(string(text)))
 	decoder.DisallowUnknownFields()
@@ -51,7 +61,20 @@ func DecodeManifest(file string, text []byte, beside fs.FS) (abi.Manifest, error
 		return manifest, decodeError(file, err)
 	}
 	c := checker{file: file, lines: linesOf(text), beside: beside}
+	if err := c.spelling(); err != nil {
+		return manifest, err
+	}
 	return manifest, c.check(&manifest)
+}
+
+// spelling refuses keys with capitals, which the decoder would take for those without.
+func (c *checker) spelling() error {
+	for _, path := range slices.Sorted(maps.Keys(c.lines)) {
+		if strings.ToLower(path) != path {
+			return c.fail(path, "there is no such key; all are in small letters")
+		}
+	}
+	return nil
 }
 
 func decodeError(file string, err error) error {

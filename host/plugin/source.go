@@ -1,6 +1,8 @@
 package plugin
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -20,8 +22,9 @@ const builtinOwner = "core"
 type Candidate struct {
 	Origin   string // for people: "builtin core/files", or a path
 	Builtin  bool
-	Manifest abi.Manifest
-	Wasm     []byte
+	Manifest abi.Manifest // with Dev only when it was read from a folder
+	Wasm     []byte       // the packed file, also when it was read from a folder
+	Digest   string       // SHA-256 of Wasm in 64 hexadecimal digits
 }
 
 // SourceError is a plugin that could not be read from where it was looked for.
@@ -36,7 +39,11 @@ func (e *SourceError) Unwrap() error { return e.Err }
 // Packed reads a plugin that is one file: a module with its manifest inside. Errors
 // are of type *ManifestError or *SourceError.
 func Packed(origin string, module []byte, builtin bool) (Candidate, error) {
-	candidate := Candidate{Origin: origin, Builtin: builtin, Wasm: module}
+	digest := sha256.Sum256(module)
+	candidate := Candidate{Origin: origin, Builtin: builtin, Wasm: module, Digest: hex.EncodeToString(digest[:])}
+	if len(module) > MaxPackedBytes {
+		return candidate, &SourceError{Origin: origin, Err: tooLarge(int64(len(module)), MaxPackedBytes)}
+	}
 	manifest, err := wasm.Section(module, abi.ManifestSection)
 	if err != nil {
 		return candidate, &SourceError{Origin: origin, Err: err}
@@ -45,16 +52,21 @@ func Packed(origin string, module []byte, builtin bool) (Candidate, error) {
 		return candidate, &ManifestError{File: origin, Text: fmt.Sprintf(
 			"the module has no section %q; pack it with its manifest, or put %s beside it in a folder of its own", abi.ManifestSection, ManifestName)}
 	}
-	candidate.Manifest, err = DecodeManifest(origin, manifest, nil)
-	return candidate, candidate.owned(err)
+	if candidate.Manifest, err = DecodeManifest(origin, manifest, nil); err != nil {
+		return candidate, err
+	}
+	if _, err = candidate.files(); err != nil {
+		return candidate, &SourceError{Origin: origin, Err: err}
+	}
+	return candidate, candidate.owned()
 }
 
 // owned keeps the builtins' owner to the builtins.
-func (c Candidate) owned(err error) error {
-	if err == nil && !c.Builtin && strings.HasPrefix(c.Manifest.ID, builtinOwner+"/") {
+func (c Candidate) owned() error {
+	if !c.Builtin && strings.HasPrefix(c.Manifest.ID, builtinOwner+"/") {
 		return &ManifestError{File: c.Origin, Key: "id", Text: fmt.Sprintf("%q is reserved for builtins; use an owner of your own", c.Manifest.ID)}
 	}
-	return err
+	return nil
 }
 
 // Folder reads every plugin in a folder: packed modules, and folders of their own
@@ -88,22 +100,34 @@ func one(path string) (candidate Candidate, ok bool, err error) {
 	switch {
 	case err != nil:
 		return candidate, false, &SourceError{Origin: path, Err: reason(err)}
-	case info.IsDir():
-		candidate, err = Unpacked(path)
-		return candidate, true, err
-	case filepath.Ext(path) != ".wasm":
+	case !info.IsDir() && filepath.Ext(path) != ".wasm":
 		return candidate, false, nil
 	}
-	module, err := readFile(os.DirFS(filepath.Dir(path)), filepath.Base(path), wasm.MaxModuleBytes)
-	if err != nil {
-		return candidate, false, &SourceError{Origin: path, Err: err}
-	}
-	candidate, err = Packed(path, module, false)
-	return candidate, true, err
+	candidate, err = At(path)
+	return candidate, err == nil, err
 }
 
-// Unpacked reads a folder with plugin.toml and exactly one module. Nothing outside
-// of the folder is read, whatever links it has.
+// At reads the plugin that somebody names: its folder, or its packed file. Errors are
+// those of Unpacked.
+func At(path string) (Candidate, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return Candidate{}, &SourceError{Origin: path, Err: reason(err)}
+	case info.IsDir():
+		return Unpacked(path)
+	}
+	module, err := readFile(os.DirFS(filepath.Dir(path)), filepath.Base(path), MaxPackedBytes)
+	if err != nil {
+		return Candidate{}, &SourceError{Origin: path, Err: err}
+	}
+	return Packed(path, module, false)
+}
+
+// Unpacked reads a folder with plugin.toml and exactly one module, and packs it.
+// Nothing outside of the folder is read, whatever links it has. Errors are of type
+// *ManifestError, *SourceError or *GoldenError; beside one about what the manifest
+// names or stands beside, the candidate has its manifest.
 func Unpacked(folder string) (Candidate, error) {
 	candidate := Candidate{Origin: folder}
 	root, err := os.OpenRoot(folder)
@@ -112,29 +136,39 @@ func Unpacked(folder string) (Candidate, error) {
 	}
 	defer root.Close()
 	files := root.FS()
-	if candidate.Manifest, err = manifestIn(folder, files); err != nil {
+	manifest, text, err := manifestIn(folder, files)
+	if candidate.Manifest = manifest; err != nil {
 		return candidate, err
 	}
 	module, err := onlyModule(files)
 	if err != nil {
 		return candidate, &SourceError{Origin: folder, Err: err}
 	}
-	if candidate.Wasm, err = readFile(files, module, wasm.MaxModuleBytes); err != nil {
+	found := unpacked{folder: folder, files: files, manifest: candidate.Manifest, text: text}
+	if found.module, err = readFile(files, module, wasm.MaxModuleBytes); err != nil {
 		return candidate, &SourceError{Origin: filepath.Join(folder, module), Err: err}
 	}
-	return candidate, candidate.owned(nil)
+	packed, err := found.pack()
+	if err != nil {
+		return candidate, err
+	}
+	candidate, err = Packed(folder, packed, false)
+	candidate.Manifest.Dev = found.manifest.Dev
+	return candidate, err
 }
 
-func manifestIn(folder string, files fs.FS) (abi.Manifest, error) {
+// manifestIn answers a folder's manifest, and its text.
+func manifestIn(folder string, files fs.FS) (abi.Manifest, []byte, error) {
 	path := filepath.Join(folder, ManifestName)
 	text, err := readFile(files, ManifestName, MaxManifestBytes)
 	if errors.Is(err, fs.ErrNotExist) {
-		return abi.Manifest{}, &ManifestError{File: path, Text: "it is missing; every plugin folder has one"}
+		return abi.Manifest{}, nil, &ManifestError{File: path, Text: "it is missing; every plugin folder has one"}
 	}
 	if err != nil {
-		return abi.Manifest{}, &ManifestError{File: path, Text: fmt.Sprintf("it cannot be read: %v", err)}
+		return abi.Manifest{}, nil, &ManifestError{File: path, Text: fmt.Sprintf("it cannot be read: %v", err)}
 	}
-	return DecodeManifest(path, text, files)
+	manifest, err := DecodeManifest(path, text, files)
+	return manifest, text, err
 }
 
 func onlyModule(files fs.FS) (string, error) {

@@ -7,8 +7,11 @@ import (
 	"github.com/plinthhost/plinth/host/wasm/binary"
 )
 
-// MaxModuleBytes is the largest module.
-const MaxModuleBytes = 16 << 20
+// Limits of a module. Custom sections do not run, so a file may have more of them.
+const (
+	MaxModuleBytes = 16 << 20 // without its custom sections
+	MaxFileBytes   = 24 << 20
+)
 
 // Kinds of an import or export.
 const (
@@ -66,8 +69,8 @@ func (i Info) Export(name string) (Export, bool) {
 // Inspect reads a module strictly and completely, without compiling or running it.
 // The error is an *AdmissionError of stage parse.
 func Inspect(wasm []byte) (Info, error) {
-	if len(wasm) > MaxModuleBytes {
-		return Info{}, tooLarge(len(wasm))
+	if err := checkSize(wasm); err != nil {
+		return Info{}, err
 	}
 	module, err := binary.Decode(wasm, formLimits())
 	if err != nil {

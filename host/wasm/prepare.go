@@ -46,8 +46,8 @@ func (p *prepared) fill(i *instance) error {
 // prepare reads the cache or does the work. fresh says that it did; then the result
 // is to be kept once the module is admitted.
 func (e *Engine) prepare(wasm []byte) (p *prepared, folder string, fresh bool, err error) {
-	if len(wasm) > MaxModuleBytes {
-		return nil, "", false, tooLarge(len(wasm))
+	if err := checkSize(wasm); err != nil {
+		return nil, "", false, err
 	}
 	sum := sha256.Sum256(wasm)
 	digest := hex.EncodeToString(sum[:])

@@ -41,7 +41,7 @@ func rewrite(wasm []byte) (*prepared, error) {
 // formLimits are the limits of a module's form.
 func formLimits() binary.Limits {
 	limits := binary.DefaultLimits()
-	limits.ModuleBytes = MaxModuleBytes
+	limits.ModuleBytes = MaxFileBytes
 	return limits
 }
 
@@ -58,12 +58,31 @@ func refusal(err error) error {
 	return &AdmissionError{Stage: StageParse, Offset: found.Offset, Reason: reason, Fix: found.Fix}
 }
 
-func tooLarge(size int) error {
-	return &AdmissionError{
-		Stage: StageParse, Offset: -1,
-		Reason: fmt.Sprintf("the module has %d bytes, the limit is %d", size, MaxModuleBytes),
-		Fix:    "build it smaller: without debug information, with size optimisation",
+// checkSize holds a file to MaxFileBytes, and what it has besides custom sections to
+// MaxModuleBytes.
+func checkSize(wasm []byte) error {
+	if len(wasm) > MaxFileBytes {
+		return tooLarge(fmt.Sprintf("the file has %d bytes, the limit is %d", len(wasm), MaxFileBytes))
 	}
+	if len(wasm) <= MaxModuleBytes {
+		return nil
+	}
+	all, err := customs(wasm)
+	if err != nil {
+		return err
+	}
+	size := len(wasm)
+	for _, section := range all {
+		size -= len(section.Data)
+	}
+	if size > MaxModuleBytes {
+		return tooLarge(fmt.Sprintf("the module has %d bytes, the limit is %d", size, MaxModuleBytes))
+	}
+	return nil
+}
+
+func tooLarge(reason string) error {
+	return &AdmissionError{Stage: StageParse, Offset: -1, Reason: reason, Fix: "build it smaller: without debug information, with size optimisation"}
 }
 
 func meterRefusal(err error) error {

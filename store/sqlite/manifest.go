@@ -31,6 +31,8 @@ type Manifest struct {
 	Blobs    BlobsSum `json:"blobs"`
 	// Damaged are blobs that did not have the sum of their name and were left out.
 	Damaged []string `json:"damaged,omitempty"`
+	// Folders are those of BackupOptions that have files, by name.
+	Folders map[string]FolderSum `json:"folders,omitempty"`
 }
 
 // FileSum is one file.
