@@ -73,6 +73,9 @@ type Backup struct {
 	Bytes     int64  `json:"bytes"` // of the database
 	Blobs     int64  `json:"blobs"`
 	BlobBytes int64  `json:"blob_bytes"`
+	// Plugins that are kept by digest.
+	Plugins     int64 `json:"plugins,omitempty"`
+	PluginBytes int64 `json:"plugin_bytes,omitempty"`
 	// Damaged are blobs that were not what their name says and were left out.
 	Damaged []string `json:"damaged,omitempty"`
 	// Missing hold the data of events, and were not there to be backed up.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -19,10 +18,10 @@ func (c *cli) backupCommand() *cobra.Command {
 		Use:   "backup FOLDER",
 		Short: "Back up the store, while a host uses it or without one",
 		Long: `Back up the store into a folder that is empty or not there: everything that is
-committed when the command begins, with the files that it names and a manifest with
-their sums. The host that serves the data folder goes on meanwhile. A folder without a
-manifest.json is no whole backup. Blobs that are missing or damaged are named, and the
-exit code is 1; the rest is backed up.`,
+committed when the command begins, with the files and plugins that it names and a
+manifest with their sums. The host that serves the data folder goes on meanwhile. A
+folder without a manifest.json is no whole backup. Blobs that are missing or damaged are
+named, and the exit code is 1; the rest is backed up.`,
 		Example: `  plinth backup ~/backups/today`,
 		Args:    usage(cobra.ExactArgs(1)),
 		RunE: func(command *cobra.Command, args []string) error {
@@ -34,7 +33,11 @@ exit code is 1; the rest is backed up.`,
 				err = c.printJSON(backup)
 			} else {
 				c.noteLacking(backup, "the blob %s is missing from the store\n", "the blob %s is damaged and was left out\n")
-				_, err = fmt.Fprintf(c.out, "%s  %d bytes, %d blobs of %d bytes\n", plain(backup.Folder), backup.Bytes, backup.Blobs, backup.BlobBytes)
+				plugins := ""
+				if backup.Plugins > 0 {
+					plugins = fmt.Sprintf(", %d plugins of %d bytes", backup.Plugins, backup.PluginBytes)
+				}
+				_, err = fmt.Fprintf(c.out, "%s  %d bytes, %d blobs of %d bytes%s\n", plain(backup.Folder), backup.Bytes, backup.Blobs, backup.BlobBytes, plugins)
 			}
 			if lacking := len(backup.Missing) + len(backup.Damaged); err == nil && lacking > 0 {
 				err = fmt.Errorf("the backup lacks %d blobs of the store and has all the rest; keep it, and look for them in an older one", lacking)
@@ -76,7 +79,7 @@ func (c *cli) backup(ctx context.Context, folder string) (protocol.Backup, error
 	if err != nil {
 		return protocol.Backup{}, err
 	}
-	manifest, err := sqlite.Backup(ctx, loaded.Data, folder, sqlite.BackupOptions{Plinth: version, Now: time.Now()})
+	manifest, err := sqlite.Backup(ctx, loaded.Data, folder, backupOptions())
 	if err != nil {
 		return protocol.Backup{}, err
 	}

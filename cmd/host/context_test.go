@@ -132,7 +132,7 @@ func TestSourcesOfPluginsThatDoNotRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	manifest := "schema = 1\nid = \"acme/facts\"\nversion = \"1.0.0\"\ndescription = \"Tells facts\"\n[[context]]\nkey = \"acme/facts/one\"\n"
-	for name, text := range map[string]string{"plugin.toml": manifest, "facts.wasm": "no module"} {
+	for name, text := range map[string]string{"plugin.toml": manifest, "facts.wasm": "\x00asm\x01\x00\x00\x00"} { // which exports nothing
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

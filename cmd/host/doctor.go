@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
+	"github.com/plinthhost/plinth/host/depot"
 	"github.com/plinthhost/plinth/session"
 	"github.com/plinthhost/plinth/session/audit"
 	"github.com/plinthhost/plinth/session/view"
@@ -26,7 +28,11 @@ type checkup struct {
 	Audited   int                `json:"audited"`
 	Found     []audit.Difference `json:"differences,omitempty"`
 	Swept     *sqlite.Swept      `json:"swept,omitempty"`
-	Healthy   bool               `json:"healthy"`
+	// Depot is what is kept of plugins; DamagedPlugins are files that are not what their
+	// names say.
+	Depot          depot.Checked `json:"plugins"`
+	DamagedPlugins []string      `json:"damaged_plugins,omitempty"`
+	Healthy        bool          `json:"healthy"`
 }
 
 // doctoring says how closely the doctor looks.
@@ -44,8 +50,8 @@ func (c *cli) doctorCommand() *cobra.Command {
 		Use:   "doctor",
 		Short: "Check the store: integrity, blobs, and that tables are what the log says",
 		Long: `Check the store of the data folder, which no host may use meanwhile: what SQLite says
-of the database, whether the values that events keep apart are there, and for some
-sessions, the largest and random ones, whether a replay of the log gives the same
+of the database, whether the values that events keep apart and the plugins are there,
+and for some sessions, the largest and random ones, whether a replay of the log gives the same
 tables. Exit code 1 when something is not as it must be. Like a host, it brings the
 store of an older Plinth up to date. To check a store that is in use, check a backup.`,
 		Example: `  plinth doctor --deep --sample 100
@@ -114,7 +120,13 @@ func examine(ctx context.Context, data string, how doctoring) (found checkup, er
 	for _, stale := range log.StaleViews() {
 		found.Stale = append(found.Stale, stale.Name+": "+stale.Reason)
 	}
-	found.Healthy = len(inspected.Missing)+len(inspected.Damaged)+len(found.Found) == 0
+	if found.Depot, err = depot.Check(ctx, filepath.Join(data, pluginsFolder)); err != nil {
+		return found, err
+	}
+	for _, damaged := range found.Depot.Damaged {
+		found.DamagedPlugins = append(found.DamagedPlugins, damaged.Digest)
+	}
+	found.Healthy = len(inspected.Missing)+len(inspected.Damaged)+len(found.Found)+len(found.DamagedPlugins) == 0
 	return found, nil
 }
 
@@ -189,6 +201,12 @@ func (c *cli) printCheckup(f checkup) error {
 		for _, name := range s.Unfinished {
 			fmt.Fprintf(table, "unfinished\t%s\ta deletion or pruning, which a host finishes\n", oneLine(name, 64))
 		}
+	}
+	if f.Depot.Plugins > 0 {
+		fmt.Fprintf(table, "plugins\t%d\t%d bytes\n", f.Depot.Plugins, f.Depot.Bytes)
+	}
+	for _, digest := range f.DamagedPlugins {
+		fmt.Fprintf(table, "DAMAGED\tplugin\t%s; add it again from where it came\n", digest)
 	}
 	for _, stale := range f.Stale {
 		fmt.Fprintf(table, "stale\tview\t%s\n", oneLine(stale, 200))

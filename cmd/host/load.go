@@ -49,7 +49,7 @@ func (a *app) startPlugins(ctx context.Context, encoder session.Encoder) error {
 	if err := a.openCatalog(); err != nil {
 		return err
 	}
-	kept, err := depot.Open(filepath.Join(a.config.Data, "plugins"))
+	kept, err := depot.Open(filepath.Join(a.config.Data, pluginsFolder))
 	if err != nil {
 		return err
 	}

@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -22,7 +20,7 @@ import (
 
 func (c *cli) pluginCommand() *cobra.Command {
 	command := &cobra.Command{Use: "plugin", Short: "Work on a plugin"}
-	command.AddCommand(c.replayCommand())
+	command.AddCommand(c.packCommand(), c.inspectCommand(), c.replayCommand())
 	return command
 }
 
@@ -105,8 +103,7 @@ func recorded(recording *replay.Recording, loaded config.Config, revision []stri
 		candidates = append(candidates, found...)
 	}
 	for _, candidate := range candidates {
-		digest := sha256.Sum256(candidate.Wasm)
-		if hex.EncodeToString(digest[:]) == recording.Module {
+		if candidate.Digest == recording.Module {
 			return candidate, nil
 		}
 	}
@@ -119,16 +116,5 @@ func given(path string) (plugin.Candidate, error) {
 	if err != nil {
 		return plugin.Candidate{}, err
 	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return plugin.Candidate{}, err
-	}
-	if info.IsDir() {
-		return plugin.Unpacked(path)
-	}
-	module, err := os.ReadFile(path)
-	if err != nil {
-		return plugin.Candidate{}, err
-	}
-	return plugin.Packed(path, module, false)
+	return plugin.At(path)
 }

@@ -119,14 +119,22 @@ func (b transferService) Backup(ctx context.Context, request protocol.CreateBack
 	if !filepath.IsAbs(request.Folder) {
 		return protocol.Backup{}, protocol.Errorf(protocol.BadRequest, "folder is %q; it must be an absolute path on the host's machine", oneLine(request.Folder, 200))
 	}
-	manifest, err := b.store.Backup(ctx, request.Folder, sqlite.BackupOptions{Plinth: version, Now: time.Now()})
+	manifest, err := b.store.Backup(ctx, request.Folder, backupOptions())
 	if err != nil {
 		return protocol.Backup{}, wireError(err)
 	}
 	return wireBackup(request.Folder, manifest), nil
 }
 
+// pluginsFolder is the depot's, below the data folder.
+const pluginsFolder = "plugins"
+
+func backupOptions() sqlite.BackupOptions {
+	return sqlite.BackupOptions{Plinth: version, Now: time.Now(), Folders: []string{pluginsFolder}}
+}
+
 func wireBackup(folder string, m sqlite.Manifest) protocol.Backup {
 	return protocol.Backup{Folder: folder, Created: m.Created, Log: m.Log, Bytes: m.Database.Bytes,
-		Blobs: m.Blobs.Count, BlobBytes: m.Blobs.Bytes, Damaged: m.Damaged, Missing: m.Missing}
+		Blobs: m.Blobs.Count, BlobBytes: m.Blobs.Bytes, Damaged: m.Damaged, Missing: m.Missing,
+		Plugins: m.Folders[pluginsFolder].Count, PluginBytes: m.Folders[pluginsFolder].Bytes}
 }

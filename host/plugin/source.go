@@ -126,7 +126,8 @@ func At(path string) (Candidate, error) {
 
 // Unpacked reads a folder with plugin.toml and exactly one module, and packs it.
 // Nothing outside of the folder is read, whatever links it has. Errors are of type
-// *ManifestError, *SourceError or *GoldenError.
+// *ManifestError, *SourceError or *GoldenError; beside one about what the manifest
+// names or stands beside, the candidate has its manifest.
 func Unpacked(folder string) (Candidate, error) {
 	candidate := Candidate{Origin: folder}
 	root, err := os.OpenRoot(folder)
@@ -151,11 +152,9 @@ func Unpacked(folder string) (Candidate, error) {
 	if err != nil {
 		return candidate, err
 	}
-	if candidate, err = Packed(folder, packed, false); err != nil {
-		return candidate, err
-	}
+	candidate, err = Packed(folder, packed, false)
 	candidate.Manifest.Dev = found.manifest.Dev
-	return candidate, nil
+	return candidate, err
 }
 
 // manifestIn answers a folder's manifest, and its text.

@@ -130,7 +130,7 @@ func TestFilesThatAreRefused(t *testing.T) {
 	err := errors.Join(
 		os.Truncate(filepath.Join(folder, "large", "plugin.toml"), MaxManifestBytes+1),
 		os.Truncate(filepath.Join(folder, "module", "guest.wasm"), wasm.MaxModuleBytes+1),
-		os.Truncate(filepath.Join(folder, "packed.wasm"), wasm.MaxModuleBytes+1),
+		os.Truncate(filepath.Join(folder, "packed.wasm"), MaxPackedBytes+1),
 		syscall.Mkfifo(filepath.Join(folder, "pipe", "guest.wasm"), 0o600),
 		os.Chmod(filepath.Join(folder, "closed", "guest.wasm"), 0),
 	)
@@ -142,7 +142,7 @@ func TestFilesThatAreRefused(t *testing.T) {
 		"folder/g.wasm: it is not a regular file",
 		"large/plugin.toml: it cannot be read: it has 262145 bytes, the limit is 262144",
 		"module/guest.wasm: it has 16777217 bytes, the limit is 16777216",
-		"packed.wasm: it has 16777217 bytes, the limit is 16777216",
+		"packed.wasm: it has 25165825 bytes, the limit is 25165824",
 		"pipe/guest.wasm: it is not a regular file",
 	}
 	if os.Geteuid() != 0 {
@@ -177,7 +177,7 @@ func TestPackedModulesThatAreRefused(t *testing.T) {
 		{"two manifests", string(twice.Bytes()), `p.wasm: the custom section "plinth.manifest" is there twice`},
 		{"an empty manifest", string(saying("x").Packed("")), "p.wasm: schema: it is missing; a manifest begins with schema = 1"},
 		{"a bad manifest", string(saying("x").Packed("schema = 1\nid = \"x\"\n")), `p.wasm:2: id: "x" is not owner/name`},
-		{"a manifest that is too large", string(saying("x").Packed(strings.Repeat("#", MaxManifestBytes+1))), "p.wasm: it has 262145 bytes, the limit is 262144"},
+		{"a manifest that is too large", string(saying("x").Packed(strings.Repeat("#", MaxPackedManifestBytes+1))), "p.wasm: it has 1048577 bytes, the limit is 1048576"},
 		{"a builtin's id", string(saying("x").Packed(manifest("core/x", toolTable("a")))), `p.wasm: id: "core/x" is reserved for builtins; use an owner of your own`},
 	}
 	for _, test := range tests {

@@ -18,11 +18,14 @@ import (
 type BackupOptions struct {
 	Plinth string // version of the program
 	Now    time.Time
+	// Folders beside the database are copied too, as far as they are there: flat ones,
+	// whose files never change and are there for as long as the log names them.
+	Folders []string
 }
 
 // Backup writes a backup of the store into a folder that is empty or not there, while
 // the store is used. It has everything that was committed when it began, and every blob
-// that this names. Errors: *BackupError for a folder that cannot be used.
+// and file that this names. Errors: *BackupError for a folder that cannot be used.
 func (s *Store) Backup(ctx context.Context, folder string, options BackupOptions) (Manifest, error) {
 	if err := s.gate.enter(); err != nil {
 		return Manifest{}, err
@@ -77,6 +80,10 @@ func makeBackup(ctx context.Context, dir, folder string, options BackupOptions) 
 		return m, err
 	}
 	m = Manifest{Format: backupFormat, Version: backupVersion, Created: options.Now.UTC().Truncate(time.Second), Plinth: options.Plinth}
+	// Before the database and again after it: what is removed or added meanwhile is there.
+	if err := copyFolders(ctx, dir, folder, options.Folders); err != nil {
+		return m, err
+	}
 	database := filepath.Join(folder, databaseName)
 	if m.Log, err = copyDatabase(ctx, filepath.Join(dir, databaseName), database); err != nil {
 		return m, fmt.Errorf("copy the database: %w", err)
@@ -92,6 +99,12 @@ func makeBackup(ctx context.Context, dir, folder string, options BackupOptions) 
 	m.Damaged = copied.damaged
 	if m.Missing, err = copied.missing(database); err != nil {
 		return m, fmt.Errorf("look for blobs that are missing: %w", err)
+	}
+	if err := copyFolders(ctx, dir, folder, options.Folders); err != nil {
+		return m, err
+	}
+	if m.Folders, err = sumFolders(folder, options.Folders); err != nil {
+		return m, err
 	}
 	if err := syncFolder(filepath.Dir(folder)); err != nil {
 		return m, err

@@ -33,6 +33,8 @@ type Manifest struct {
 	Damaged []string `json:"damaged,omitempty"`
 	// Missing hold the data of events, and were not there.
 	Missing []string `json:"missing,omitempty"`
+	// Folders are those of BackupOptions that have files, by name.
+	Folders map[string]FolderSum `json:"folders,omitempty"`
 }
 
 // FileSum is one file.

@@ -136,6 +136,9 @@ func fill(ctx context.Context, backup, work string, m Manifest) (id string, err 
 		return "", &BackupError{Path: backup, Reason: fmt.Sprintf("is damaged: it has %d blobs of %d bytes, not the %d of %d bytes that the manifest names; take another backup",
 			blobs.Count, blobs.Bytes, m.Blobs.Count, m.Blobs.Bytes)}
 	}
+	if err := restoreFolders(ctx, backup, work, m); err != nil {
+		return "", err
+	}
 	return renew(ctx, backup, database)
 }
 

@@ -15,6 +15,7 @@ func Layers() []Layer {
 		{"wiring", []string{"cmd/host"}},
 		{"configuration", []string{"cmd/host/config"}},
 		{"edge", []string{"host/server", "host/plugin", "client"}},
+		{"list of plugins", []string{"host/plugin/lock"}},
 		{"translate", []string{"host/bridge", "host/expand"}},
 		{"recordings", []string{"host/replay"}},
 		{"second engine", []string{"host/extism"}},

@@ -21,66 +21,17 @@ func write(t *testing.T, files map[string]string) string {
 
 const head = "id = 'a/b'\nversion = '1'\n"
 
-func TestSchemasGoIntoTheManifest(t *testing.T) {
-	folder := write(t, map[string]string{
-		"plugin.toml": head + `
-[config]
-schema = "c.json"
-[[tool]]
-name = "t"
-input = "i.json"
-output = '{ "type": "object" }'
-[[context]]
-key = "a/b/c"
-schema = "c.json"
-[dev]
-build = "make"
-[[golden]]
-export = "tool"
-input = "in.json"
-output = "out.json"
-`,
-		"c.json": "{\n  \"c\": true\n}\n",
-		"i.json": `{ "i": "it's" }`,
-	})
-	got, err := inlined(filepath.Join(folder, "plugin.toml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := `id = 'a/b'
-version = '1'
-
-[config]
-schema = '{"c":true}'
-
-[[context]]
-key = 'a/b/c'
-schema = '{"c":true}'
-
-[[tool]]
-input = "{\"i\":\"it's\"}"
-name = 't'
-output = '{"type":"object"}'
-`
-	if string(got) != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
-	if err := check(got); err != nil {
-		t.Errorf("what was packed is refused: %v", err)
-	}
-}
-
 func TestErrorsNameTheirPlace(t *testing.T) {
 	for name, c := range map[string]struct{ manifest, says string }{
 		"unknown key":  {head + "[[tool]]\nnaem = 't'", "naem"},
 		"not TOML":     {head + "id =", "id ="},
 		"no id":        {"version = '1'", "id and version"},
-		"no file":      {head + "[[tool]]\nname = 't'\n[[tool]]\ninput = 'none.json'", "[[tool]] 2: input:"},
-		"not JSON":     {head + "[config]\nschema = 'plugin.toml'", "[config] schema: plugin.toml is not JSON"},
+		"no file":      {head + "[[tool]]\nname = 't'\n[[tool]]\ninput = 'none.json'", "tool.input: none.json: "},
+		"not JSON":     {head + "[config]\nschema = 'plugin.toml'", "config.schema: plugin.toml is not JSON"},
 		"broken table": {head + "tool = 3", "tool"},
 	} {
-		folder := write(t, map[string]string{"plugin.toml": c.manifest})
-		_, err := inlined(filepath.Join(folder, "plugin.toml"))
+		folder := write(t, map[string]string{"plugin.toml": c.manifest, "m.wasm": "\x00asm\x01\x00\x00\x00"})
+		err := run(filepath.Join(folder, "plugin.toml"), filepath.Join(folder, "m.wasm"), filepath.Join(folder, "out.wasm"))
 		if err == nil || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), "plugin.toml") {
 			t.Errorf("%s: %v, want %q", name, err, c.says)
 		}
@@ -88,7 +39,8 @@ func TestErrorsNameTheirPlace(t *testing.T) {
 }
 
 func TestRunWritesAPackedModule(t *testing.T) {
-	folder := write(t, map[string]string{"plugin.toml": head, "m.wasm": "\x00asm\x01\x00\x00\x00", "no.wasm": "no"})
+	golden := "[dev]\nbuild = 'x'\n[[golden]]\nexport = 'tool'\n"
+	folder := write(t, map[string]string{"plugin.toml": head + golden, "m.wasm": "\x00asm\x01\x00\x00\x00", "no.wasm": "no"})
 	out := filepath.Join(folder, "out.wasm")
 	if err := run(filepath.Join(folder, "plugin.toml"), filepath.Join(folder, "m.wasm"), out); err != nil {
 		t.Fatal(err)
