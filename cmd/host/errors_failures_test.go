@@ -136,7 +136,7 @@ func failures() []failing {
 		{
 			code: session.FailureRevert, outcome: protocol.OutcomeFailed, exit: exitActivity, pending: true, prompt: "count 1",
 			text: "The files of the revert that is staged are not all restored: no such snapshot of the files is kept: " +
-				"FOLDER/project is not in a git work tree; clear the revert, or stage it again",
+				"FOLDER/project is not in a git work tree; clear the revert, or stage it again without files (--no-files) to leave them as they are",
 			session: func(r *rig) (string, string) {
 				id := r.session()
 				r.record(id, session.RevertStaged{Revert: session.Revert{Message: "msg_gone", Boundary: -1, Target: "gone", Restoring: true}})
