@@ -110,7 +110,6 @@ func TestPluginsThatAreNotPacked(t *testing.T) {
 // What the depot has is in a backup, and the doctor looks at it.
 func TestTheDepotIsBackedUpAndChecked(t *testing.T) {
 	r := newRig(t)
-	r.stop()
 	kept, err := depot.Open(filepath.Join(r.data, pluginsFolder))
 	if err != nil {
 		t.Fatal(err)
@@ -119,7 +118,6 @@ func TestTheDepotIsBackedUpAndChecked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.start()
 	if printed, err := r.command("backup", r.place("backup")); err != nil || !strings.Contains(printed, ", 1 plugins of 8 bytes") {
 		t.Fatalf("%s, %v", printed, err)
 	}
