@@ -90,6 +90,9 @@ type PluginFailed struct {
 	Location string `json:"location,omitempty"`
 	Revision string `json:"revision,omitempty"` // empty when it was not staged
 	Digest   string `json:"digest,omitempty"`
+	Version  string `json:"version,omitempty"`
+	Source   string `json:"source,omitempty"`
+	Origin   string `json:"origin,omitempty"`
 	// Stage is what it failed at: read, settings, load, golden, contribute or start.
 	Stage   string `json:"stage"`
 	Message string `json:"message"`

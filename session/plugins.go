@@ -43,7 +43,9 @@ type Plugin struct {
 	// Revision serves, or did when the plugin was disabled or quarantined.
 	Revision string
 	// Held is a version that waits for approval.
-	Held     *PluginHeld
+	Held *PluginHeld
+	// Failed is the version that did not come to serve since the last one that did.
+	Failed   *PluginFailed
 	Error    string // why the last version did not come to serve
 	Attempts int    // starts of the revision that failed in a row
 	// Configured: the configuration disabled it.
@@ -150,7 +152,7 @@ func (p *Plugins) Get(ctx context.Context, id, location string) (found Plugin, e
 
 // loadPlugins reads those of an id, all when it is empty.
 func loadPlugins(ctx context.Context, tx store.Tx, id string) ([]Plugin, error) {
-	rows, err := tx.Query(ctx, `SELECT plugin, location, seq, state, revision, held, error, attempts, configured, changed_ms FROM plugin
+	rows, err := tx.Query(ctx, `SELECT plugin, location, seq, state, revision, held, failed, error, attempts, configured, changed_ms FROM plugin
 		WHERE plugin = $1 OR $2 = '' ORDER BY seq`, id, id)
 	all, err := collect(rows, err, scanPlugin)
 	if err != nil {
@@ -189,13 +191,18 @@ func loadPlugins(ctx context.Context, tx store.Tx, id string) ([]Plugin, error) 
 
 func scanPlugin(row store.Row) (Plugin, error) {
 	var p Plugin
-	var state, held string
-	if err := row.Scan(&p.ID, &p.Location, &p.Seq, &state, &p.Revision, &held, &p.Error, &p.Attempts, &p.Configured, &p.Changed); err != nil {
+	var state, held, failed string
+	if err := row.Scan(&p.ID, &p.Location, &p.Seq, &state, &p.Revision, &held, &failed, &p.Error, &p.Attempts, &p.Configured, &p.Changed); err != nil {
 		return Plugin{}, err
 	}
 	p.State = PluginState(state)
 	if held != "" {
 		if err := json.Unmarshal([]byte(held), &p.Held); err != nil {
+			return Plugin{}, err
+		}
+	}
+	if failed != "" {
+		if err := json.Unmarshal([]byte(failed), &p.Failed); err != nil {
 			return Plugin{}, err
 		}
 	}

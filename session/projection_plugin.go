@@ -21,7 +21,7 @@ func (p projector) onPlugin(payload Payload) (bool, error) { //nolint:cyclop,fun
 	case PluginActivated:
 		return true, p.pluginActivated(e)
 	case PluginStarted:
-		return true, p.setPlugin(e.Plugin, e.Location, `error = '', attempts = 0`)
+		return true, p.setPlugin(e.Plugin, e.Location, `failed = '', error = '', attempts = 0`)
 	case PluginProved:
 		return true, p.setRevision(e.Plugin, e.Location, e.Revision, `proved = 1`)
 	case PluginFaulted:
@@ -37,7 +37,7 @@ func (p projector) onPlugin(payload Payload) (bool, error) { //nolint:cyclop,fun
 	case PluginDisabled:
 		return true, p.pluginDisabled(e)
 	case PluginEnabled:
-		return true, p.setPlugin(e.Plugin, e.Location, `state = 'staged', configured = 0, error = '', attempts = 0`)
+		return true, p.setPlugin(e.Plugin, e.Location, `state = 'staged', configured = 0, failed = '', error = '', attempts = 0`)
 	case PluginRemoved:
 		return true, p.pluginRemoved(e)
 	case FolderTrusted:
@@ -50,8 +50,8 @@ func (p projector) onPlugin(payload Payload) (bool, error) { //nolint:cyclop,fun
 
 // knowPlugin makes the plugin's row when it has none.
 func (p projector) knowPlugin(plugin, location string, state PluginState) error {
-	return p.exec(`INSERT INTO plugin (plugin, location, seq, state, revision, held, error, attempts, configured, changed_ms)
-		VALUES ($1, $2, $3, $4, '', '', '', 0, 0, $5) ON CONFLICT DO NOTHING`, plugin, location, p.seq, string(state), p.at)
+	return p.exec(`INSERT INTO plugin (plugin, location, seq, state, revision, held, failed, error, attempts, configured, changed_ms)
+		VALUES ($1, $2, $3, $4, '', '', '', '', 0, 0, $5) ON CONFLICT DO NOTHING`, plugin, location, p.seq, string(state), p.at)
 }
 
 // setPlugin changes the plugin's row, which must be there. The arguments are those of
@@ -131,7 +131,7 @@ func (p projector) serve(plugin, location, revision string) error {
 		`state = 'active', blocked = 0, error = '', faults = '', activated_ms = $1, proved = 0`, p.at); err != nil {
 		return err
 	}
-	return p.setPlugin(plugin, location, `state = 'active', revision = $1, held = '', error = '', attempts = 0`, revision)
+	return p.setPlugin(plugin, location, `state = 'active', revision = $1, held = '', failed = '', error = '', attempts = 0`, revision)
 }
 
 func (p projector) pluginFaulted(e PluginFaulted) error {
@@ -171,8 +171,12 @@ func (p projector) pluginFailed(e PluginFailed) error {
 			return err
 		}
 	}
-	if err := p.setPlugin(e.Plugin, e.Location, `error = $1, attempts = $2, state = CASE WHEN state IN ('staged', 'held') THEN 'failed' ELSE state END`,
-		e.Message, e.Attempt); err != nil {
+	body, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	if err := p.setPlugin(e.Plugin, e.Location, `error = $1, failed = $2, attempts = $3, state = CASE WHEN state IN ('staged', 'held') THEN 'failed' ELSE state END`,
+		e.Message, string(body), e.Attempt); err != nil {
 		return err
 	}
 	return p.forgetRevisions(e.Plugin, e.Location)
@@ -193,7 +197,7 @@ func (p projector) pluginDisabled(e PluginDisabled) error {
 	if err := p.exec(`UPDATE plugin_revision SET state = 'retiring' WHERE plugin = $1 AND location = $2 AND state = 'active'`, e.Plugin, e.Location); err != nil {
 		return err
 	}
-	return p.setPlugin(e.Plugin, e.Location, `state = 'disabled', configured = $1, error = '', attempts = 0`, e.Configured)
+	return p.setPlugin(e.Plugin, e.Location, `state = 'disabled', configured = $1, failed = '', error = '', attempts = 0`, e.Configured)
 }
 
 func (p projector) pluginQuarantined(e PluginQuarantined) error {

@@ -38,6 +38,8 @@ const (
 	MethodApprovalRemove   = "approval.remove"   // ApprovalParams → nothing
 	MethodSessionTodos     = "session.todos"     // SessionParams → TodoList
 	MethodPluginsList      = "plugins.list"      // nothing → PluginList
+	MethodPluginsSync      = "plugins.sync"      // SyncPlugins → PluginSync
+	MethodPluginsLock      = "plugins.lock"      // nothing → PluginLock
 	MethodAgentsList       = "agents.list"       // nothing → AgentList
 	MethodCommandsList     = "commands.list"     // nothing → CommandList
 	MethodModelsList       = "models.list"       // ListModels → ModelList

@@ -300,7 +300,7 @@ func (m *Manager) refuse(ctx context.Context, s *slot, offer Offer, revision str
 	}
 	m.options.Logger.Error("plugin refused", "plugin", s.id, "origin", offer.Candidate.Origin, "stage", at, "error", cause)
 	err := m.record(ctx, s, offer.By, session.PluginFailed{Plugin: s.id, Location: s.location, Revision: revision,
-		Digest: offer.Candidate.Digest, Stage: string(at), Message: named(offer.Candidate, cause).Error()})
+		Digest: offer.Candidate.Digest, Version: offer.Candidate.Manifest.Version, Source: offer.Source, Origin: offer.Candidate.Origin, Stage: string(at), Message: named(offer.Candidate, cause).Error()})
 	m.standIn(s, offer.Candidate)
 	return errors.Join(cause, err)
 }

@@ -304,6 +304,9 @@ func sourceOf(known session.Plugin) (source, origin string) {
 	if n := len(known.Revisions); n > 0 {
 		return known.Revisions[n-1].Source, known.Revisions[n-1].Origin
 	}
+	if known.Failed != nil {
+		return known.Failed.Source, known.Failed.Origin
+	}
 	return "", ""
 }
 

@@ -31,6 +31,7 @@ func (s *Server) routes() http.Handler {
 	s.permissionRoutes(api)
 	s.questionRoutes(api)
 	s.pluginRoutes(api)
+	s.syncRoutes(api)
 	s.agentRoutes(api)
 	s.modelRoutes(api)
 	s.contextRoutes(api)

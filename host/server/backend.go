@@ -26,6 +26,7 @@ type Backend struct {
 	Permissions Permissions
 	Questions   Questions
 	Plugins     Plugins
+	Locks       PluginLocks
 	Agents      Agents
 	Models      Models
 	Transfers   Transfers
@@ -169,6 +170,12 @@ type Questions interface {
 // Plugins tells what became of the plugins.
 type Plugins interface {
 	List(ctx context.Context) (protocol.PluginList, error)
+}
+
+// PluginLocks keeps the plugins as the host's plinth.lock says.
+type PluginLocks interface {
+	Sync(ctx context.Context, caller Caller, sync protocol.SyncPlugins) (protocol.PluginSync, error)
+	Lock(ctx context.Context) (protocol.PluginLock, error)
 }
 
 // Agents tells which agents there are.

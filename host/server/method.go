@@ -137,6 +137,14 @@ func (s *Server) methodTable() map[string]method {
 			list, err := s.todos(ctx, p.SessionID)
 			return list, p.SessionID, list.Cursor, err
 		}),
+		protocol.MethodPluginsSync: takes(protocol.ScopeAdmin, func(ctx context.Context, caller Caller, p protocol.SyncPlugins) (any, string, string, error) {
+			done, err := s.backend.Locks.Sync(ctx, caller, p)
+			return done, "", "", err
+		}),
+		protocol.MethodPluginsLock: takes(protocol.ScopeAdmin, func(ctx context.Context, _ Caller, _ protocol.NoParams) (any, string, string, error) {
+			written, err := s.backend.Locks.Lock(ctx)
+			return written, "", "", err
+		}),
 		protocol.MethodPluginsList: takes(protocol.ScopeRead, func(ctx context.Context, _ Caller, _ protocol.NoParams) (any, string, string, error) {
 			list, err := s.listPlugins(ctx)
 			return list, "", "", err

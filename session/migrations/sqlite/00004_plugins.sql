@@ -6,6 +6,7 @@ CREATE TABLE plugin (
     state    TEXT    NOT NULL,
     revision TEXT    NOT NULL, -- that serves, or did when it was disabled or quarantined
     held     TEXT    NOT NULL, -- JSON, of a version that waits for approval
+    failed   TEXT    NOT NULL, -- JSON, of the version that did not come to serve last
     error    TEXT    NOT NULL, -- why the last version did not come to serve
     attempts INTEGER NOT NULL, -- starts of the revision that failed in a row
     configured INTEGER NOT NULL, -- 1 when the configuration disabled it
