@@ -15,7 +15,7 @@ type slot struct {
 	turn     chan struct{} // has a token while a change is under way
 
 	mu       sync.Mutex
-	next     *offering      // what the next change is about, when somebody waits for one
+	line     []*offering    // what the next changes are about
 	known    session.Plugin // what the log says
 	serving  *serving       // nil for none
 	retiring []*retiring    // the oldest first
@@ -45,24 +45,29 @@ func (s *slot) take(ctx context.Context) error {
 
 func (s *slot) yield() { <-s.turn }
 
-// propose puts the offer in line; first is true when its caller has to see to it.
+// propose puts the offer in line, in the place of an older one from the same origin;
+// first is true when its caller has to see to it.
 func (s *slot) propose(offer Offer) (o *offering, first bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.next != nil {
-		s.next.offer = offer
-		return s.next, false
+	for _, waiting := range s.line {
+		older := waiting.offer
+		if older.Source == offer.Source && older.Candidate.Origin == offer.Candidate.Origin && older.Grants == nil && offer.Grants == nil {
+			waiting.offer = offer
+			return waiting, false
+		}
 	}
-	s.next = &offering{offer: offer, done: make(chan struct{})}
-	return s.next, true
+	o = &offering{offer: offer, done: make(chan struct{})}
+	s.line = append(s.line, o)
+	return o, true
 }
 
-// pick takes the newest offer out of line. Its caller has the turn.
+// pick takes the first offer out of line. Its caller has the turn.
 func (s *slot) pick() *offering {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	picked := s.next
-	s.next = nil
+	picked := s.line[0]
+	s.line = s.line[1:]
 	return picked
 }
 

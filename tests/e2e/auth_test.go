@@ -246,11 +246,12 @@ enabled = false
 		"tokenless": file + ":16: providers.tokenless.oauth2: the codec of acme/bearer sends access tokens; add a table [providers.tokenless.oauth2]",
 		"region":    file + ":22: providers.region.region: the codec of core/openai does not sign by sigv4; remove the region",
 	} {
-		if !strings.Contains(host.notes.String(), says) {
-			t.Errorf("the log does not say %q:\n%s", says, host.notes)
-		}
+		// The run waits until the plugins have been tried.
 		if _, notes, code := w.plinth("run", "--model", model+"/test", "Hi"); code != 3 || !strings.Contains(notes, says) || !strings.Contains(notes, "(model_unavailable,") {
 			t.Errorf("%s: exit %d\n%s", model, code, notes)
+		}
+		if !strings.Contains(host.notes.String(), says) {
+			t.Errorf("the log does not say %q:\n%s", says, host.notes)
 		}
 	}
 	if says := file + ":23: providers.keyless.secret: is not given; the codec of core/openai puts it into the header Authorization"; !strings.Contains(host.notes.String(), says) {

@@ -58,6 +58,7 @@ enabled = false
 plugin = "core/openai"
 base_url = %q
 [plugins]
+development = true
 folders = [%q]
 [runner]
 recovery = "resume"

@@ -238,6 +238,7 @@ enabled = false
 plugin = "core/openai"
 base_url = %q
 [plugins]
+development = true
 folders = [%q]
 [runner]
 recovery = %q

@@ -172,7 +172,7 @@ func TestNoSecretAppears(t *testing.T) {
 	t.Cleanup(func() { model.Close() })
 
 	config := fmt.Sprintf("model = \"local/test\"\n[providers.local]\nplugin = \"core/openai\"\nbase_url = %q\nsecret = \"env:LEAK_PROVIDER\"\n"+
-		"[permissions]\nrules = [{ action = \"*\", resource = \"*\", effect = \"allow\" }]\n[runner]\nmax_parallel_tools = 64\n[plugins]\nfolders = [%q]\n",
+		"[permissions]\nrules = [{ action = \"*\", resource = \"*\", effect = \"allow\" }]\n[runner]\nmax_parallel_tools = 64\n[plugins]\ndevelopment = true\nfolders = [%q]\n",
 		model.URL, filepath.Join(w.folder, "plugins"))
 	for _, tool := range tools[:len(tools)-1] {
 		reference := "file:" + secretFile
