@@ -111,12 +111,18 @@ func TestASessionIsTakenOver(t *testing.T) {
 	if err := session.CheckID(session.PrefixSession, s.ID); err != nil {
 		t.Error(err)
 	}
+	asked := int64(-1) // by the last prompt
+	for _, message := range messages {
+		if message.Type == session.MessageUser {
+			asked = message.Seq
+		}
+	}
 	want := session.Session{ID: s.ID, Title: "Fix the basket <total>", Slug: "brave-otter", Agent: "plan",
 		Location: session.Location{Directory: "/home/ana/shop/web", Root: "/home/ana/shop", Git: true},
 		Model:    session.ModelRef{Provider: "openai", Model: "gpt-5"}, Created: 1764000100000, Archived: 1764001000000,
 		Changes:   &session.Changes{Additions: 3, Deletions: 1, Files: []session.FileDiff{{Path: "web/basket.ts", Additions: 3, Deletions: 1}}},
 		Interrupt: -1, Resume: -1, Compact: -1, Pruned: -1, History: s.History, Compaction: s.Compaction,
-		Rewritten: s.Compaction, Answered: messages[len(messages)-1].Seq}
+		Rewritten: s.Compaction, Answered: asked}
 	if diff := cmp.Diff(want, s); diff != "" {
 		t.Errorf("the session (-want +got):\n%s", diff)
 	}
