@@ -21,6 +21,7 @@ import (
 func (c *cli) pluginCommand() *cobra.Command {
 	command := &cobra.Command{Use: "plugin", Short: "Work on a plugin"}
 	command.AddCommand(c.packCommand(), c.inspectCommand(), c.replayCommand())
+	command.AddCommand(c.rehearseCommand())
 	return command
 }
 
