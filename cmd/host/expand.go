@@ -11,6 +11,7 @@ import (
 
 	"github.com/plinthhost/plinth/client/protocol"
 	"github.com/plinthhost/plinth/host/expand"
+	"github.com/plinthhost/plinth/host/plugin"
 	"github.com/plinthhost/plinth/host/server"
 	"github.com/plinthhost/plinth/registry"
 	"github.com/plinthhost/plinth/session"
@@ -28,17 +29,16 @@ func (a *app) expander(runner *expand.Runner) *expand.Expander {
 	})
 }
 
-// tellReferences contributes the context source of the references, where there are any to
-// tell of.
-func (a *app) tellReferences() error {
+// tellReferences contributes the context source of the references; false where there are
+// none to tell of.
+func (a *app) tellReferences() (plugin.Native, bool) {
 	guidance, ok := expand.NewGuidance(a.config.References)
 	if !ok {
-		return nil
+		return plugin.Native{}, false
 	}
 	const last = 1000 // behind what plugins tell
-	_, err := a.registries.Replace(registry.Scope{ID: "core/references", Builtin: true,
-		Contributions: []registry.Contribution{a.kinds.Contexts.Contribute(expand.GuidanceKey, last, guidance)}})
-	return err
+	return plugin.Native{ID: "core/references", Version: "1.0.0", Description: "Tells which references there are to mention",
+		Contributions: []registry.Contribution{a.kinds.Contexts.Contribute(expand.GuidanceKey, last, guidance)}}, true
 }
 
 // expands reports a prompt that becomes another one before it is admitted. One that

@@ -26,13 +26,6 @@ func (a *app) startPlugins(ctx context.Context, encoder session.Encoder) error {
 	if a.network, err = a.newNetwork(); err != nil {
 		return err
 	}
-	if _, err := a.registries.Replace(registry.Scope{ID: "core/offline", Builtin: true,
-		Contributions: []registry.Contribution{a.kinds.Providers.Contribute(offline.Name, 0, offline.Provider{})}}); err != nil {
-		return err
-	}
-	if err := a.tellReferences(); err != nil {
-		return err
-	}
 	settings, err := pluginSettings(a.config.Plugins.Settings)
 	if err != nil {
 		return err
@@ -65,11 +58,26 @@ func (a *app) startPlugins(ctx context.Context, encoder session.Encoder) error {
 		return err
 	}
 	a.closers = append(a.closers, a.plugins.Close)
+	for _, native := range a.natives() {
+		if err := a.plugins.Native(native); err != nil {
+			return err
+		}
+	}
 	builtins, err := builtinPlugins()
 	if err != nil {
 		return err
 	}
 	return a.plugins.Start(ctx, builtins, a.config.Plugins.Folders, a.config.Plugins.Files)
+}
+
+// natives are the plugins that are Go of this program.
+func (a *app) natives() []plugin.Native {
+	natives := []plugin.Native{{ID: "core/offline", Version: "1.0.0", Description: "A model without a network, to try things with",
+		Contributions: []registry.Contribution{a.kinds.Providers.Contribute(offline.Name, 0, offline.Provider{})}}}
+	if references, ok := a.tellReferences(); ok {
+		natives = append(natives, references)
+	}
+	return natives
 }
 
 // builtinPlugins are those that are part of the program.

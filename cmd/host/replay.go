@@ -20,7 +20,7 @@ import (
 
 func (c *cli) pluginCommand() *cobra.Command {
 	command := &cobra.Command{Use: "plugin", Short: "Work on a plugin"}
-	command.AddCommand(c.packCommand(), c.inspectCommand(), c.syncCommand(), c.lockCommand(), c.replayCommand())
+	command.AddCommand(c.packCommand(), c.inspectCommand(), c.syncCommand(), c.lockCommand(), c.rehearseCommand(), c.replayCommand())
 	return command
 }
 

@@ -114,20 +114,24 @@ func invoke[In, Out any](ctx context.Context, p *Plugin, entry string, body In, 
 		options.Log = func(line string) { p.Log("info", line) }
 		options.LogAt = p.Log
 	}
+	called := p.called
+	if rehearsing(ctx) {
+		called = func(string, error) {}
+	}
 	message, err := p.Caller.Call(ctx, options)
 	if err != nil {
-		p.called(options.Session, err)
+		called(options.Session, err)
 		return out, nil, err
 	}
 	ok, raw, err := decodeAnswer[Out](message)
 	if told, is := errors.AsType[*abi.Error](err); is {
-		p.called(options.Session, nil)
+		called(options.Session, nil)
 		return out, nil, told
 	}
 	if err != nil {
 		err = badAnswer(p, entry, err)
 	}
-	p.called(options.Session, err)
+	called(options.Session, err)
 	if err != nil {
 		return out, nil, err
 	}

@@ -66,6 +66,8 @@ func (o *operations) perform(ctx context.Context, name string, request, raw []by
 		return nil, nil, refuse(abi.KindUnavailable, "this host has no operation %q", clip(name))
 	case operation.Tools && o.host == nil:
 		return nil, nil, refuse(abi.KindUnavailable, "%s is for tools", name)
+	case operation.Effect && rehearsing(ctx):
+		return nil, nil, refuse(abi.KindDenied, "this is a rehearsal, which changes and sends nothing: %s is refused", name)
 	}
 	if most := o.plugin.operations(); o.made.Add(1) > most {
 		return nil, nil, refuse(abi.KindLimit, "the call has made %d operations, which is the limit; raise limits.operations", most)

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"io"
 	"iter"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -55,8 +53,7 @@ var errLeft = errors.New("the consumer left")
 
 func (p *Provider) stream(ctx context.Context, request session.ModelRequest, yield func(session.ModelEvent, error) bool) error {
 	wire := wireRequest(request)
-	encoded, _, err := invoke[abi.ProviderEncode, abi.ProviderEncoded](ctx, p.plugin, abi.ExportProviderEncode,
-		abi.ProviderEncode{Provider: p.id, Request: wire}, Call{Deadline: EncodeDeadline, Session: request.Session})
+	encoded, err := p.encode(ctx, request, wire)
 	if err != nil {
 		return err
 	}
@@ -64,12 +61,8 @@ func (p *Provider) stream(ctx context.Context, request session.ModelRequest, yie
 	if err != nil {
 		return err
 	}
-	headers := encoded.Headers
-	if len(request.Headers) > 0 {
-		headers = merged(headers, request.Headers)
-	}
 	response, err := p.client.Do(ctx, egress.Request{
-		Method: encoded.Method, Path: encoded.Path, Query: encoded.Query, Headers: headers, Body: body,
+		Method: encoded.Method, Path: encoded.Path, Query: encoded.Query, Headers: encoded.Headers, Body: body,
 	})
 	if err != nil {
 		return err
@@ -85,18 +78,6 @@ func (p *Provider) stream(ctx context.Context, request session.ModelRequest, yie
 	return (&decoding{provider: p, session: request.Session, yield: yield}).run(ctx, reader)
 }
 
-// merged are the codec's headers with those of the request, which win whatever their
-// names' case.
-func merged(codec, request map[string]string) map[string]string {
-	all := maps.Clone(request)
-	for name, value := range codec {
-		if !slices.ContainsFunc(slices.Collect(maps.Keys(request)), func(other string) bool { return strings.EqualFold(name, other) }) {
-			all[name] = value
-		}
-	}
-	return all
-}
-
 // classify has the codec say what an error response means.
 func (p *Provider) classify(ctx context.Context, session string, response *egress.Response) error {
 	start, err := io.ReadAll(io.LimitReader(response.Body, maxErrorBody))
@@ -107,14 +88,10 @@ func (p *Provider) classify(ctx context.Context, session string, response *egres
 	for name := range response.Headers {
 		headers[strings.ToLower(name)] = response.Headers.Get(name)
 	}
-	classified, _, err := invoke[abi.ProviderClassify, abi.ProviderError](ctx, p.plugin, abi.ExportProviderClassify, abi.ProviderClassify{
-		Provider: p.id, Status: response.Status, Headers: headers, Body: strings.ToValidUTF8(string(start), "�"),
-	}, Call{Deadline: EncodeDeadline, Session: session})
+	failure, err := p.Classify(ctx, session, response.Status, headers, strings.ToValidUTF8(string(start), "�"))
 	if err != nil {
 		return err
 	}
-	failure := reported(&classified)
-	failure.Status = response.Status
 	return failure
 }
 

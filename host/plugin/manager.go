@@ -111,6 +111,8 @@ type Manager struct {
 	end     context.CancelFunc
 	work    sync.WaitGroup
 	ready   chan struct{} // closed when what was found at the start has been tried
+	// rehearsal has a token while one runs.
+	rehearsal chan struct{}
 
 	// commit orders the changes of the registries with what the log says of them.
 	commit sync.Mutex
@@ -124,6 +126,7 @@ type Manager struct {
 	providers map[string]Connection
 	refused   map[string]Refusal // by origin
 	builtins  map[string]Candidate
+	natives   []Candidate // in the order they were given
 	trusted   map[string]bool
 	watching  *watching
 	started   bool
@@ -145,7 +148,7 @@ func NewManager(options Options) (*Manager, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Manager{options: options, engine: engine, ready: make(chan struct{}), slots: map[place]*slot{}, refused: map[string]Refusal{},
+	m := &Manager{options: options, engine: engine, ready: make(chan struct{}), rehearsal: make(chan struct{}, 1), slots: map[place]*slot{}, refused: map[string]Refusal{},
 		builtins: map[string]Candidate{}, trusted: map[string]bool{}, settings: options.Settings, providers: options.Providers}
 	m.life, m.end = context.WithCancel(context.Background())
 	return m, nil

@@ -123,6 +123,13 @@ func (m *Manager) kept(id, digest, source, origin string) (Candidate, error) {
 		}
 		return builtin, nil
 	}
+	if source == SourceNative {
+		native, ok := m.nativeOf(id)
+		if !ok || native.Digest != digest {
+			return Candidate{}, fmt.Errorf("%w: this version of %s is part of another build of plinth", ErrUnknown, id)
+		}
+		return native, nil
+	}
 	packed, err := m.options.Depot.Get(digest)
 	if err != nil {
 		return Candidate{}, err
@@ -285,7 +292,7 @@ func (m *Manager) Remove(ctx context.Context, by session.Origin, ref Ref, remova
 	known, _ := s.look()
 	source, origin := sourceOf(known)
 	switch {
-	case source == SourceBuiltin:
+	case source == SourceBuiltin || source == SourceNative:
 		return fmt.Errorf("%w: the plugin %s is part of plinth; disable it instead", ErrRefused, s.id)
 	case (source == SourceFolder || source == SourceProject) && m.present(origin):
 		return fmt.Errorf("%w: the plugin %s would come back from %s; remove it there, or disable it", ErrRefused, s.id, origin)

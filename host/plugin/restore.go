@@ -33,12 +33,19 @@ func (m *Manager) Start(ctx context.Context, builtins []Candidate, folders, file
 		if err := s.learn(ctx, m.options.Ledger); err != nil {
 			return err
 		}
-		m.bring(ctx, s)
+		if dropped, err := m.dropNative(ctx, s); err != nil {
+			return err
+		} else if !dropped {
+			m.bring(ctx, s)
+		}
 	}
 	for _, builtin := range builtins {
 		if err := m.accept1(ctx, Offer{Candidate: builtin, Source: SourceBuiltin, By: session.System()}); err != nil {
 			return fmt.Errorf("builtin %s: %w", builtin.Manifest.ID, err)
 		}
+	}
+	if err := m.startNatives(ctx); err != nil {
+		return err
 	}
 	if err := m.stand(); err != nil {
 		return err
@@ -107,6 +114,8 @@ func (m *Manager) bring(ctx context.Context, s *slot) {
 		return
 	case revision.Source == SourceBuiltin && m.builtins[s.id].Digest != revision.Digest:
 		return // another build of the program: its builtin comes next
+	case revision.Source == SourceNative && m.natively(s.id) != revision.Digest:
+		return // likewise
 	}
 	next, err := m.again(ctx, s, revision, true)
 	if err == nil {

@@ -75,6 +75,9 @@ func failedAt(stage stage, err error) error {
 // build makes a revision that can be called. A lazy one is compiled and started by its
 // first call; any other has started once.
 func (m *Manager) build(ctx context.Context, s *slot, candidate Candidate, revision string, terms Terms, lazy bool) (*serving, error) {
+	if candidate.native != nil {
+		return serveNative(s, candidate, revision, terms), nil
+	}
 	manifest := candidate.Manifest
 	limits, err := operatorLimits(manifest.ID, terms.Limits)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 
 	abi "github.com/plinthhost/plinth/abi/v1"
 	"github.com/plinthhost/plinth/host/wasm"
+	"github.com/plinthhost/plinth/registry"
 )
 
 // builtinOwner is the owner that only builtins have.
@@ -25,6 +26,8 @@ type Candidate struct {
 	Manifest abi.Manifest // with Dev only when it was read from a folder
 	Wasm     []byte       // the packed file, also when it was read from a folder
 	Digest   string       // SHA-256 of Wasm in 64 hexadecimal digits
+
+	native []registry.Contribution // in the place of Wasm
 }
 
 // SourceError is a plugin that could not be read from where it was looked for.

@@ -163,6 +163,12 @@ func (f *Folder) List() ([]Entry, error) {
 	return entries, nil
 }
 
+// Of answers the recordings of an entry of a plugin, the newest first.
+func (f *Folder) Of(plugin, entry string) ([]Entry, error) {
+	entries, err := f.List()
+	return slices.DeleteFunc(entries, func(one Entry) bool { return one.Plugin != namePart(plugin) || one.Export != namePart(entry) }), err
+}
+
 // ErrNone is the answer where no recording fits.
 var ErrNone = errors.New("no such recording")
 

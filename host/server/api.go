@@ -37,6 +37,7 @@ func (s *Server) routes() http.Handler {
 	s.contextRoutes(api)
 	s.tokenRoutes(api)
 	s.transferRoutes(api)
+	s.rehearseRoutes(api)
 	s.healthRoutes(api)
 	s.eventRoute(api)
 	mux.HandleFunc("GET "+protocol.LivePath, s.serveLive)

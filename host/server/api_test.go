@@ -260,8 +260,8 @@ func TestOpenAPI(t *testing.T) {
 			}
 		}
 	}
-	if operations != 49 {
-		t.Errorf("%d operations are described, want 49", operations)
+	if operations != 50 {
+		t.Errorf("%d operations are described, want 50", operations)
 	}
 	if spec.Components.Schemas["ErrorModel"] != nil || spec.Components.Schemas["Problem"] == nil {
 		t.Errorf("schemas: %v", spec.Components.Schemas)

@@ -30,6 +30,7 @@ type Backend struct {
 	Agents      Agents
 	Models      Models
 	Transfers   Transfers
+	Rehearsals  Rehearsals
 	Events      Events
 	Deltas      Deltas
 	// Access and Tokens are usually one *TokenStore.

@@ -121,14 +121,7 @@ func contextFailure(err error) error {
 // observe samples the sources, each once: what the agent is told, then what is
 // contributed.
 func (t *turn) observe(ctx context.Context, w window, unusable bool) []epoch.Observed {
-	observation := session.Observation{Session: t.session, Agent: t.agent.Name, Location: w.session.Location, Now: t.Encoder.Clock.Now(),
-		Directories: below(w.session.Location.Root, w.directories)}
-	if w.epoch != nil {
-		observation.Previous = make(map[string]json.RawMessage, len(w.epoch.Snapshot))
-		for key, admitted := range w.epoch.Snapshot {
-			observation.Previous[key] = admitted.Value
-		}
-	}
+	observation := t.observation(w)
 	agent := epoch.Agent{Agents: t.Agents, Agent: t.agent, Model: t.model, Unknown: unusable && t.agent.System == ""}
 	sources := []epoch.Source{{Name: epoch.AgentKey, Undamped: true, Source: agent}}
 	for _, entry := range registry.All(t.pin, t.Kinds.Contexts) {
@@ -140,6 +133,19 @@ func (t *turn) observe(ctx context.Context, w window, unusable bool) []epoch.Obs
 	}
 	sampler := epoch.Sampler{Timeout: t.config.ContextTimeout, Schemas: t.Schemas, Metrics: t.metrics, Logger: t.Logger}
 	return sampler.Observe(ctx, sources, observation)
+}
+
+// observation is what the sources are asked with.
+func (t *turn) observation(w window) session.Observation {
+	observation := session.Observation{Session: t.session, Agent: t.agent.Name, Location: w.session.Location, Now: t.Encoder.Clock.Now(),
+		Directories: below(w.session.Location.Root, w.directories)}
+	if w.epoch != nil {
+		observation.Previous = make(map[string]json.RawMessage, len(w.epoch.Snapshot))
+		for key, admitted := range w.epoch.Snapshot {
+			observation.Previous[key] = admitted.Value
+		}
+	}
+	return observation
 }
 
 // told counts what was recorded of the context, and warns of sources that are held
