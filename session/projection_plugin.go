@@ -2,7 +2,10 @@ package session
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+
+	"github.com/plinthhost/plinth/store"
 )
 
 // keptRevisions is how many ended revisions of a plugin are remembered beside those that
@@ -37,7 +40,8 @@ func (p projector) onPlugin(payload Payload) (bool, error) { //nolint:cyclop,fun
 	case PluginDisabled:
 		return true, p.pluginDisabled(e)
 	case PluginEnabled:
-		return true, p.setPlugin(e.Plugin, e.Location, `state = 'staged', configured = 0, failed = '', error = '', attempts = 0`)
+		return true, p.setPlugin(e.Plugin, e.Location,
+			`state = CASE WHEN held <> '' AND revision = '' THEN 'held' ELSE 'staged' END, configured = 0, failed = '', error = '', attempts = 0`)
 	case PluginRemoved:
 		return true, p.pluginRemoved(e)
 	case FolderTrusted:
@@ -122,7 +126,29 @@ func (p projector) pluginActivated(e PluginActivated) error {
 			return err
 		}
 	}
+	if err := p.outdateHeld(e); err != nil {
+		return err
+	}
 	return p.serve(e.Plugin, e.Location, e.Revision)
+}
+
+// outdateHeld forgets the version that waits when it is the one that serves from now on,
+// or when another version has come since. The same one under other terms is none.
+func (p projector) outdateHeld(e PluginActivated) error {
+	all, err := loadPlugins(p.ctx, p.tx, e.Plugin)
+	if err != nil {
+		return err
+	}
+	for _, plugin := range all {
+		next, current := plugin.At(e.Revision), plugin.Current()
+		if plugin.Location != e.Location || plugin.Held == nil || next == nil || current != nil && current.Digest == next.Digest && plugin.Held.Digest != next.Digest {
+			continue
+		}
+		if err := p.setPlugin(e.Plugin, e.Location, `held = ''`); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // serve makes a revision the one that serves. Its probation begins anew.
@@ -131,7 +157,7 @@ func (p projector) serve(plugin, location, revision string) error {
 		`state = 'active', blocked = 0, error = '', faults = '', activated_ms = $1, proved = 0`, p.at); err != nil {
 		return err
 	}
-	return p.setPlugin(plugin, location, `state = 'active', revision = $1, held = '', failed = '', error = '', attempts = 0`, revision)
+	return p.setPlugin(plugin, location, `state = 'active', revision = $1, failed = '', error = '', attempts = 0`, revision)
 }
 
 func (p projector) pluginFaulted(e PluginFaulted) error {
@@ -154,11 +180,19 @@ func (p projector) pluginRetired(e PluginRetired) error {
 	return p.forgetRevisions(e.Plugin, e.Location)
 }
 
-// forgetRevisions forgets the oldest of the revisions that have ended.
+// forgetRevisions forgets the oldest of the revisions that have ended. The one that a
+// disabled plugin would serve again is not one of them.
 func (p projector) forgetRevisions(plugin, location string) error {
-	return p.exec(`DELETE FROM plugin_revision WHERE plugin = $1 AND location = $2 AND state NOT IN ('active', 'retiring', 'staged') AND seq <= (
-		SELECT seq FROM plugin_revision WHERE plugin = $3 AND location = $4 AND state NOT IN ('active', 'retiring', 'staged')
-		ORDER BY seq DESC LIMIT 1 OFFSET $5)`, plugin, location, plugin, location, keptRevisions)
+	const ended = ` FROM plugin_revision WHERE plugin = $1 AND location = $2 AND state NOT IN ('active', 'retiring', 'staged')
+		AND revision NOT IN (SELECT revision FROM plugin WHERE plugin = $3 AND location = $4)`
+	row := p.tx.QueryRow(p.ctx, `SELECT seq`+ended+` ORDER BY seq DESC LIMIT 1 OFFSET $5`, plugin, location, plugin, location, keptRevisions)
+	var last int64
+	if err := row.Scan(&last); errors.Is(err, store.ErrNotFound) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	return p.exec(`DELETE`+ended+` AND seq <= $5`, plugin, location, plugin, location, last)
 }
 
 func (p projector) pluginFailed(e PluginFailed) error {
@@ -175,8 +209,8 @@ func (p projector) pluginFailed(e PluginFailed) error {
 	if err != nil {
 		return err
 	}
-	if err := p.setPlugin(e.Plugin, e.Location, `error = $1, failed = $2, attempts = $3, state = CASE WHEN state IN ('staged', 'held') THEN 'failed' ELSE state END`,
-		e.Message, string(body), e.Attempt); err != nil {
+	if err := p.setPlugin(e.Plugin, e.Location, `error = $1, failed = $2, attempts = CASE WHEN $3 > 0 THEN $4 ELSE attempts END,
+		state = CASE WHEN state IN ('staged', 'held') THEN 'failed' ELSE state END`, e.Message, string(body), e.Attempt, e.Attempt); err != nil {
 		return err
 	}
 	return p.forgetRevisions(e.Plugin, e.Location)

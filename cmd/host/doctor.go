@@ -169,7 +169,9 @@ func (f *checkup) audit(ctx context.Context, log *sqlite.Store, sample int) (err
 		f.Found = append(f.Found, found...)
 	}
 	f.Audited = len(seen)
-	return nil
+	found, err := auditor.Host(ctx)
+	f.Found = append(f.Found, found...)
+	return err
 }
 
 func (f *checkup) tidy(ctx context.Context, log *sqlite.Store) error {

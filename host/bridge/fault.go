@@ -15,6 +15,7 @@ const (
 	FaultTrap     FaultKind = "trap"     // it trapped, exited, ran out of stack or gave a pointer that is none
 	FaultDeadline FaultKind = "deadline" // it ran out of time, or of fuel
 	FaultAnswer   FaultKind = "answer"   // it returned, but not with a message of the contract
+	FaultStart    FaultKind = "start"    // no instance of it starts, whatever the reason it gives
 )
 
 // Fault is a call that a guest broke.
@@ -42,8 +43,12 @@ func faultOf(err error) *Fault {
 	answer, isAnswer := errors.AsType[*wasm.AnswerError](err)
 	limit, isLimit := errors.AsType[*wasm.LimitError](err)
 	_, isHost := errors.AsType[*wasm.HostError](err)
+	refusal, isRefusal := errors.AsType[*wasm.AdmissionError](err)
 	switch {
 	case err == nil, isHost, errors.Is(err, wasm.ErrCancelled), errors.Is(err, wasm.ErrBusy), errors.Is(err, wasm.ErrClosed):
+	case isLimit && limit.Knob != knobStack && limit.Knob != knobFuel:
+	case isRefusal && refusal.Stage == wasm.StageStart:
+		kind, err = FaultStart, refusal
 	case isUnreadable:
 		kind, err = FaultAnswer, unreadable
 	case isTrap:
@@ -54,9 +59,8 @@ func faultOf(err error) *Fault {
 		kind, err = FaultAnswer, answer
 	case isLimit && limit.Knob == knobStack:
 		kind, err = FaultTrap, limit
-	case isLimit && limit.Knob == knobFuel:
-		kind, err = FaultDeadline, limit
 	case isLimit:
+		kind, err = FaultDeadline, limit
 	case errors.Is(err, wasm.ErrDeadline):
 		kind = FaultDeadline
 	}

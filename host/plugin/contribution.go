@@ -96,7 +96,7 @@ func (m *Manager) codecs(plugin *bridge.Plugin, manifest abi.Manifest, terms Ter
 		}
 		client, err := connection.Open(auth)
 		if err != nil {
-			refused[name] = err
+			refused[name] = fmt.Errorf("providers.%s: %w", name, err)
 			continue
 		}
 		connections = append(connections, client)

@@ -115,10 +115,9 @@ func (m *Manager) scanAll() {
 	for _, s := range m.all() {
 		known, _ := s.look()
 		source, origin := sourceOf(known)
-		folder, watched := m.watching.find(origin)
 		switch {
-		case source != SourceFolder && source != SourceProject:
-		case !watched || folder.root != s.location, m.readable(filepath.Dir(origin)) && !m.present(origin):
+		case source != SourceFolder && source != SourceProject, m.comesBack(origin, s.location):
+		case !m.watched(origin, s.location) || m.readable(filepath.Dir(origin)):
 			m.gone(s)
 		}
 	}
@@ -235,7 +234,7 @@ func (m *Manager) gone(s *slot) {
 	}
 	defer s.yield()
 	known, _ := s.look()
-	if _, origin := sourceOf(known); known.State == "" || m.present(origin) {
+	if _, origin := sourceOf(known); known.State == "" || m.comesBack(origin, s.location) {
 		return
 	}
 	m.options.Logger.Info("a plugin is removed, as its source is gone", "plugin", s.id)
@@ -251,6 +250,23 @@ func (m *Manager) present(origin string) bool {
 	}
 	_, err := os.Stat(origin)
 	return err == nil
+}
+
+// watched reports that plugins of the Location may come from the path.
+func (m *Manager) watched(origin, location string) bool {
+	m.mu.Lock()
+	watching := m.watching
+	m.mu.Unlock()
+	if watching == nil {
+		return false
+	}
+	folder, ok := watching.find(origin)
+	return ok && folder.root == location
+}
+
+// comesBack reports that a plugin would be read again from where it came.
+func (m *Manager) comesBack(origin, location string) bool {
+	return m.watched(origin, location) && m.present(origin)
 }
 
 func (m *Manager) readable(folder string) bool {
@@ -368,7 +384,8 @@ func (m *Manager) Reload(ctx context.Context, by session.Origin, ref Ref) (sessi
 }
 
 // Configure takes the operator's settings of now: a plugin under other settings is
-// another revision. It answers what failed; those plugins serve as before.
+// another revision. What sources hold is not looked at. It answers what failed; those
+// plugins serve as before.
 func (m *Manager) Configure(ctx context.Context, by session.Origin, settings map[string]Settings, providers map[string]Connection) error {
 	m.mu.Lock()
 	m.settings, m.providers = settings, providers
@@ -376,12 +393,16 @@ func (m *Manager) Configure(ctx context.Context, by session.Origin, settings map
 	var failed error
 	for _, s := range m.all() {
 		known, _ := s.look()
-		if known.State == "" || known.Current() == nil {
+		current := known.Current()
+		if current == nil || known.State == session.PluginStateQuarantined {
 			continue
 		}
-		if _, err := m.Reload(ctx, by, Ref{s.id, s.location}); err != nil {
-			failed = errors.Join(failed, err)
+		offer, err := m.version(known, current.Digest)
+		if err == nil {
+			offer.By = by
+			_, err = m.Offer(ctx, offer)
 		}
+		failed = errors.Join(failed, err)
 	}
 	return errors.Join(failed, m.stand())
 }

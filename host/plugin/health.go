@@ -1,7 +1,6 @@
 package plugin
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -9,7 +8,6 @@ import (
 
 	"github.com/plinthhost/plinth/host/bridge"
 	"github.com/plinthhost/plinth/host/probation"
-	"github.com/plinthhost/plinth/host/wasm"
 	"github.com/plinthhost/plinth/session"
 )
 
@@ -19,6 +17,7 @@ type trial struct {
 	mu        sync.Mutex
 	probation *probation.Probation // nil when it is over
 	fallen    bool                 // something is being done about it
+	unproved  bool                 // earlier starts failed, and none has succeeded since
 	figures   Figures
 }
 
@@ -35,7 +34,7 @@ func (m *Manager) try(s *slot, next *serving) {
 		return
 	}
 	known, _ := s.look()
-	next.trial = &trial{}
+	next.trial = &trial{unproved: known.Attempts > 0}
 	if revision := known.At(next.revision); revision != nil && !revision.Proved && !next.candidate.Builtin {
 		started := time.UnixMilli(revision.Activated)
 		var faults []probation.Fault
@@ -60,33 +59,45 @@ func (m *Manager) called(s *slot, serving *serving, sessionID string, fault *bri
 	if t.fallen {
 		return
 	}
-	if fault != nil && unstartable(fault.Err) {
+	if fault != nil && fault.Kind == bridge.FaultStart {
 		t.fallen = true
 		m.soon(s, serving, func() { m.unstartedNow(s, serving, fault.Err) })
 		return
+	}
+	if t.unproved {
+		t.unproved = false
+		m.soon(s, serving, func() { m.startsAgain(s, serving.revision) })
 	}
 	if t.probation == nil {
 		return
 	}
 	var counted *probation.Fault
+	faulted := func() {}
 	if fault != nil {
 		counted = &probation.Fault{Kind: string(fault.Kind), Reason: fault.Err.Error()}
-		m.soon(s, serving, func() {
+		faulted = func() {
 			m.note(s, session.PluginFaulted{Plugin: s.id, Location: s.location, Revision: serving.revision, Session: sessionID,
 				Fault: string(fault.Kind), Message: clip(fault.Err.Error())})
-		})
+		}
 	}
 	switch result := t.probation.Call(time.Now(), sessionID, counted); result.Verdict {
 	case probation.Passed:
 		t.probation = nil
 		m.soon(s, serving, func() {
+			faulted()
 			m.note(s, session.PluginProved{Plugin: s.id, Location: s.location, Revision: serving.revision})
 		})
 	case probation.Failed:
 		t.fallen = true
 		reason := fmt.Sprintf("%d of its first %d calls broke it, in %d sessions; the last: %s", result.Faults, result.Calls, result.Sessions, clip(result.Last.Reason))
-		m.soon(s, serving, func() { m.fell(s, serving, reason) })
+		m.soon(s, serving, func() {
+			faulted()
+			m.fell(s, serving, reason)
+		})
 	case probation.Watching:
+		if fault != nil {
+			m.soon(s, serving, faulted)
+		}
 	}
 }
 
@@ -124,15 +135,12 @@ func (m *Manager) fell(s *slot, serving *serving, reason string) {
 	if err != nil {
 		m.options.Logger.Warn("nothing stands in for the context sources of a plugin", "plugin", s.id, "error", err)
 	}
-	if old != nil {
-		m.retire(s, old, retirement, 0, nil)
-	}
+	m.leave(s, old, retirement)
 }
 
-// unstartable reports a call that failed because no instance starts.
-func unstartable(err error) bool {
-	refused, ok := errors.AsType[*wasm.AdmissionError](err)
-	return ok && refused.Stage == wasm.StageStart && !errors.Is(err, context.Canceled)
+// startsAgain notes that a revision whose starts failed has started.
+func (m *Manager) startsAgain(s *slot, revision string) {
+	m.note(s, session.PluginStarted{Plugin: s.id, Location: s.location, Revision: revision})
 }
 
 // unstartedNow is unstarted for a revision that serves.

@@ -129,7 +129,6 @@ type Manager struct {
 	natives   []Candidate // in the order they were given
 	trusted   map[string]bool
 	watching  *watching
-	started   bool
 	closed    bool
 }
 
@@ -247,13 +246,13 @@ func (m *Manager) Close() error {
 	if watching != nil {
 		err = watching.close()
 	}
+	m.work.Wait() // what is under way ends with life; none begins
 	for _, s := range m.all() {
 		m.options.Registries.Remove(s.id, s.location) // also what stands in for one that failed
 		if serving := s.serve(nil); serving != nil {
 			err = errors.Join(err, serving.close())
 		}
 	}
-	m.work.Wait()
 	return errors.Join(err, m.engine.Close())
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/plinthhost/plinth/host/trust"
 	"github.com/plinthhost/plinth/session"
@@ -96,8 +97,8 @@ func (m *Manager) accept(ctx context.Context, s *slot, offer Offer) error {
 	if err := m.foreign(known, offer); err != nil {
 		return m.refuse(ctx, s, offer, "", failedAt(stageRead, err))
 	}
-	m.keeping.RLock()
-	defer m.keeping.RUnlock()
+	release := m.naming()
+	defer release()
 	if !candidate.Builtin {
 		if _, err := m.options.Depot.Put(candidate.Wasm); err != nil {
 			return m.refuse(ctx, s, offer, "", failedAt(stageRead, err))
@@ -120,7 +121,7 @@ func (m *Manager) accept(ctx context.Context, s *slot, offer Offer) error {
 	}
 	revision := revisionOf(candidate.Digest, kept)
 	if serving != nil && serving.revision == revision {
-		return nil
+		return m.moved(ctx, s, offer)
 	}
 	switch at := known.At(revision); {
 	case known.State == session.PluginStateQuarantined && known.Revision == revision:
@@ -128,16 +129,36 @@ func (m *Manager) accept(ctx context.Context, s *slot, offer Offer) error {
 	case at != nil && at.Blocked:
 		return fmt.Errorf("this version was rolled back: %s; roll back to %s to have it all the same", at.Error, revision)
 	}
-	return m.activate(ctx, s, offer, revision, terms, kept)
-}
-
-// activate proves a revision and has it serve.
-func (m *Manager) activate(ctx context.Context, s *slot, offer Offer, revision string, terms Terms, kept json.RawMessage) error {
-	staged := session.PluginStaged{Plugin: s.id, Location: s.location, Revision: revision, Digest: offer.Candidate.Digest,
-		Version: offer.Candidate.Manifest.Version, Source: offer.Source, Origin: offer.Candidate.Origin, Terms: kept}
+	staged := session.PluginStaged{Plugin: s.id, Location: s.location, Revision: revision, Digest: candidate.Digest,
+		Version: candidate.Manifest.Version, Source: offer.Source, Origin: candidate.Origin, Terms: kept}
 	if err := m.record(ctx, s, offer.By, staged); err != nil {
 		return err
 	}
+	release() // the proof of one plugin keeps no other waiting
+	return m.activate(ctx, s, offer, revision, terms)
+}
+
+// naming keeps what is put into the depot there until what it answers is called, by when
+// the log names it. That may be called twice.
+func (m *Manager) naming() (release func()) {
+	m.keeping.RLock()
+	return sync.OnceFunc(m.keeping.RUnlock)
+}
+
+// moved records that what serves comes from elsewhere now.
+func (m *Manager) moved(ctx context.Context, s *slot, offer Offer) error {
+	known, _ := s.look()
+	current := known.Current()
+	if current == nil || current.Source == offer.Source && current.Origin == offer.Candidate.Origin {
+		return nil
+	}
+	staged := current.PluginStaged
+	staged.Source, staged.Origin = offer.Source, offer.Candidate.Origin
+	return m.record(ctx, s, offer.By, staged)
+}
+
+// activate proves a revision that is staged and has it serve.
+func (m *Manager) activate(ctx context.Context, s *slot, offer Offer, revision string, terms Terms) error {
 	if err := m.options.Services.Store.Unbury(ctx, s.id); err != nil {
 		return m.refuse(ctx, s, offer, revision, failedAt(stageStart, err))
 	}
@@ -185,9 +206,9 @@ func (m *Manager) foreign(known session.Plugin, offer Offer) error {
 		return nil
 	}
 	switch {
-	case current.Source == offer.Source && (offer.Source != SourceFolder || current.Origin == offer.Candidate.Origin || !m.present(current.Origin)):
+	case current.Source == offer.Source && (offer.Source != SourceFolder || current.Origin == offer.Candidate.Origin || !m.comesBack(current.Origin, known.Location)):
 		return nil
-	case current.Source == SourceFolder && !m.present(current.Origin):
+	case current.Source == SourceFolder && !m.comesBack(current.Origin, known.Location):
 		return nil
 	case offer.By.Actor != session.System().Actor && (current.Source == SourceUpload || current.Source == SourceURL):
 		return nil // somebody replaces what somebody gave
@@ -314,8 +335,10 @@ func (m *Manager) record(ctx context.Context, s *slot, by session.Origin, payloa
 	if err := m.options.Ledger.Record(ctx, by, payloads...); err != nil {
 		return err
 	}
-	if err := s.learn(ctx, m.options.Ledger); err != nil && !isGone(err) {
-		return err
+	err := s.learn(ctx, m.options.Ledger)
+	if isGone(err) {
+		s.forget()
+		return nil
 	}
-	return nil
+	return err
 }

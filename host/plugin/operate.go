@@ -227,8 +227,8 @@ func (m *Manager) disable(ctx context.Context, s *slot, by session.Origin, confi
 		return nil // it never served
 	}
 	old, retirement, err := m.withdraw(ctx, s, by, session.PluginDisabled{Plugin: s.id, Location: s.location, Configured: configured})
-	if old != nil {
-		m.retire(s, old, retirement, 0, nil)
+	if old != nil || err == nil {
+		m.leave(s, old, retirement)
 	}
 	return err
 }
@@ -242,6 +242,9 @@ func (m *Manager) Enable(ctx context.Context, by session.Origin, ref Ref) (sessi
 	defer done()
 	err = m.enable(context.WithoutCancel(ctx), s, by)
 	known, _ := s.look()
+	if source, origin := sourceOf(known); (source == SourceFolder || source == SourceProject) && m.comesBack(origin, s.location) {
+		m.aside(func() { m.look(origin, s.location) }) // what it is by now
+	}
 	return known, err
 }
 
@@ -294,7 +297,7 @@ func (m *Manager) Remove(ctx context.Context, by session.Origin, ref Ref, remova
 	switch {
 	case source == SourceBuiltin || source == SourceNative:
 		return fmt.Errorf("%w: the plugin %s is part of plinth; disable it instead", ErrRefused, s.id)
-	case (source == SourceFolder || source == SourceProject) && m.present(origin):
+	case (source == SourceFolder || source == SourceProject) && m.comesBack(origin, s.location):
 		return fmt.Errorf("%w: the plugin %s would come back from %s; remove it there, or disable it", ErrRefused, s.id, origin)
 	}
 	return m.remove(context.WithoutCancel(ctx), s, by, removal)
@@ -322,7 +325,6 @@ func (m *Manager) remove(ctx context.Context, s *slot, by session.Origin, remova
 	if err != nil && old == nil {
 		return err
 	}
-	s.forget()
 	err = errors.Join(err, m.bury(ctx, s, removal.Purge))
 	if old == nil {
 		m.sweepDepot()

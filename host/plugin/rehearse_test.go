@@ -151,8 +151,8 @@ func TestARehearsalChangesAndSendsNothing(t *testing.T) {
 	}
 }
 
-// codecPlugin is a plugin with all but sources.
-func codecPlugin(t *testing.T, version, path, message, text, temperature, schema string) Candidate {
+// rehearsedCodec is a plugin with all but sources.
+func rehearsedCodec(t *testing.T, version, path, message, text, temperature, schema string) Candidate {
 	t.Helper()
 	guest := saying("hello").
 		Answers(abi.ExportProviderEncode, `{"ok":{"method":"POST","path":"`+path+`","headers":{"x-version":"1"},"body":{"stream":true}}}`).
@@ -183,7 +183,7 @@ func TestWhatARehearsalCompares(t *testing.T) {
 		Settings: map[string]Settings{"acme/all": {Record: RecordAll}}, Recordings: recordings,
 	})
 	const anything, strings1 = `{"type":"object","properties":{"text":{"type":["string","number"]}}}`, `{"type":"object","properties":{"text":{"type":"string"}}}`
-	old := codecPlugin(t, "1.0.0", "/a", "busy", "one", "0.5", anything)
+	old := rehearsedCodec(t, "1.0.0", "/a", "busy", "one", "0.5", anything)
 	offered(t, m, old)
 	id := w.Create()
 	w.Provider.Script(sessiontest.Calls("greet", `{"text":"a"}`, `{"text":1}`, `{"text":true}`), sessiontest.Say("fine"))
@@ -217,7 +217,7 @@ func TestWhatARehearsalCompares(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := rehearse(t, m, codecPlugin(t, "2.0.0", "/b", "very busy", "two", "0.25", strings1), recorded)
+	got := rehearse(t, m, rehearsedCodec(t, "2.0.0", "/b", "very busy", "two", "0.25", strings1), recorded)
 	if kinds(got) != "[{transform 3 3 } {encode 2 2 } {classify 9 9 } {decode 2 1 } {tool 2 1 }]" {
 		t.Errorf("%+v", got.Checks)
 	}

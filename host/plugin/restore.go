@@ -180,9 +180,7 @@ func (m *Manager) unstarted(s *slot, revision session.PluginRevision, cause erro
 	if err != nil {
 		m.options.Logger.Warn("nothing stands in for the context sources of a plugin", "plugin", s.id, "error", err)
 	}
-	if old != nil {
-		m.retire(s, old, retirement, 0, nil)
-	}
+	m.leave(s, old, retirement)
 	if !quarantine {
 		m.later(wait, func() { m.retry(s, revision) })
 	}
@@ -224,7 +222,7 @@ func (m *Manager) retry(s *slot, revision session.PluginRevision) {
 		m.unstarted(s, revision, err)
 		return
 	}
-	m.note(s, session.PluginStarted{Plugin: s.id, Location: s.location, Revision: revision.Revision})
+	m.startsAgain(s, revision.Revision)
 }
 
 // sweepDepot removes the bytes of versions that the log does not name any more.

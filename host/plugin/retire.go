@@ -29,8 +29,8 @@ func (m *Manager) retire(s *slot, old *serving, retirement *registry.Retirement,
 	leaving := &retiring{serving: old, now: make(chan struct{})}
 	s.mu.Lock()
 	s.retiring = append(s.retiring, leaving)
-	if len(s.retiring) > maxRetiring {
-		s.retiring[0].hurry()
+	for _, oldest := range s.retiring[:max(0, len(s.retiring)-maxRetiring)] {
+		oldest.hurry()
 	}
 	s.mu.Unlock()
 	m.work.Go(func() {
@@ -50,6 +50,16 @@ func (m *Manager) retire(s *slot, old *serving, retirement *registry.Retirement,
 			last()
 		}
 	})
+}
+
+// leave has what was taken out of the registries retire. Where nothing was in them the
+// log is told at once that nobody uses what it calls retiring.
+func (m *Manager) leave(s *slot, old *serving, retirement *registry.Retirement) {
+	if old == nil {
+		m.forgetUnserved(s)
+		return
+	}
+	m.retire(s, old, retirement, 0, nil)
 }
 
 // outlast waits until a revision may end, and reports whether turns still use it.

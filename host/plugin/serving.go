@@ -9,6 +9,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	abi "github.com/plinthhost/plinth/abi/v1"
 	"github.com/plinthhost/plinth/host/bridge"
 	"github.com/plinthhost/plinth/host/extism"
 	"github.com/plinthhost/plinth/host/replay"
@@ -130,12 +131,17 @@ type mortal struct {
 	life context.Context
 }
 
-// Call runs one entry.
+// Call runs one entry. A call that the end of the revision ends, or that comes after it,
+// says so.
 func (m mortal) Call(ctx context.Context, call bridge.Call) ([]byte, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
+	living, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(m.life, func() { cancel(context.Cause(m.life)) })()
-	return m.Caller.Call(ctx, call)
+	answer, err := m.Caller.Call(living, call)
+	if err != nil && m.life.Err() != nil && ctx.Err() == nil {
+		return nil, &abi.Error{Kind: abi.KindUnavailable, Message: context.Cause(m.life).Error()}
+	}
+	return answer, err
 }
 
 // load has the module run as the operator wants it.

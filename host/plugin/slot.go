@@ -15,14 +15,14 @@ type slot struct {
 	turn     chan struct{} // has a token while a change is under way
 
 	mu       sync.Mutex
-	line     []*offering    // what the next changes are about
+	waiting  []*offering    // what the next changes are about; one for each origin
 	known    session.Plugin // what the log says
 	serving  *serving       // nil for none
 	retiring []*retiring    // the oldest first
 }
 
-// offering is a candidate that waits for its turn. A newer one takes its place, and who
-// waited for the older one is answered by it.
+// offering is a candidate that waits for its turn. A newer one of the same origin takes
+// its place, and who waited for the older one is answered by it.
 type offering struct {
 	offer Offer
 	done  chan struct{}
@@ -50,24 +50,24 @@ func (s *slot) yield() { <-s.turn }
 func (s *slot) propose(offer Offer) (o *offering, first bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, waiting := range s.line {
-		older := waiting.offer
-		if older.Source == offer.Source && older.Candidate.Origin == offer.Candidate.Origin && older.Grants == nil && offer.Grants == nil {
-			waiting.offer = offer
-			return waiting, false
+	for _, earlier := range s.waiting {
+		if earlier.offer.Source == offer.Source && earlier.offer.Candidate.Origin == offer.Candidate.Origin &&
+			earlier.offer.Grants == nil && offer.Grants == nil {
+			earlier.offer = offer
+			return earlier, false
 		}
 	}
 	o = &offering{offer: offer, done: make(chan struct{})}
-	s.line = append(s.line, o)
+	s.waiting = append(s.waiting, o)
 	return o, true
 }
 
-// pick takes the first offer out of line. Its caller has the turn.
+// pick takes an offer out of line. There is one for each caller.
 func (s *slot) pick() *offering {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	picked := s.line[0]
-	s.line = s.line[1:]
+	picked := s.waiting[0]
+	s.waiting = s.waiting[1:]
 	return picked
 }
 

@@ -1,4 +1,4 @@
-// Package audit replays sessions into an empty log and compares what the kernel's tables
+// Package audit replays sessions, or the host, into an empty log and compares what the kernel's tables
 // hold there with what they hold here. The log is the truth: a difference is damage, or
 // a bug.
 package audit
@@ -17,7 +17,7 @@ import (
 
 // Difference is one thing that is not as the log says.
 type Difference struct {
-	Session string `json:"session"`
+	Session string `json:"session"`         // or "host"
 	Table   string `json:"table,omitempty"` // empty when the log itself is meant
 	Key     string `json:"key,omitempty"`   // of the row
 	Reason  string `json:"reason"`
@@ -48,36 +48,50 @@ type Auditor struct {
 // the rows of all of them. It answers which it looked at. The error is of the audit
 // itself.
 func (a *Auditor) Session(ctx context.Context, id string) (looked []string, found []Difference, err error) {
-	scratch, done, err := a.Scratch(ctx)
-	if err != nil {
-		return nil, nil, fmt.Errorf("audit %s: %w", id, err)
-	}
-	defer func() { err = errors.Join(err, done()) }()
 	looked, err = a.family(ctx, id)
 	if err != nil {
 		return looked, nil, fmt.Errorf("audit %s: %w", id, err)
 	}
+	found, err = a.audit(ctx, looked, tables())
+	return looked, found, err
+}
+
+// Host replays what belongs to no session, such as plugins and approvals, and compares
+// the rows of all of it.
+func (a *Auditor) Host(ctx context.Context) ([]Difference, error) {
+	return a.audit(ctx, []string{session.Host}, hostTables())
+}
+
+func (a *Auditor) audit(ctx context.Context, looked []string, tables []table) (found []Difference, err error) {
+	scratch, done, err := a.Scratch(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("audit %s: %w", looked[0], err)
+	}
+	defer func() { err = errors.Join(err, done()) }()
 	var ranges []bundle.Range
 	for _, one := range looked {
 		head, err := store.ReadHead(ctx, a.Log, one)
+		if one == session.Host && errors.Is(err, store.ErrNotFound) {
+			continue // nothing of the host is recorded yet
+		}
 		if err != nil {
-			return looked, nil, fmt.Errorf("audit %s: %w", one, err)
+			return nil, fmt.Errorf("audit %s: %w", one, err)
 		}
 		ranges = append(ranges, bundle.Range{Aggregate: one, First: head.First, Last: head.Seq})
 	}
 	if found, err = a.replay(ctx, scratch, ranges); err != nil || len(found) > 0 {
-		return looked, found, err
+		return found, err
 	}
 	err = scratch.View(ctx, func(replayed store.Tx) error {
 		return a.Log.View(ctx, func(stored store.Tx) error {
-			found, err = a.compare(ctx, looked, stored, replayed)
+			found, err = a.compare(ctx, tables, looked, stored, replayed)
 			return err
 		})
 	})
 	if err != nil {
-		return looked, found, fmt.Errorf("audit %s: %w", id, err)
+		return found, fmt.Errorf("audit %s: %w", looked[0], err)
 	}
-	return looked, found, nil
+	return found, nil
 }
 
 func (a *Auditor) family(ctx context.Context, id string) (ids []string, err error) {
@@ -130,8 +144,8 @@ func (a *Auditor) replay(ctx context.Context, scratch store.Log, ranges []bundle
 	return nil, ctx.Err()
 }
 
-func (a *Auditor) compare(ctx context.Context, ids []string, stored, replayed store.Tx) (found []Difference, err error) {
-	for _, t := range tables() {
+func (a *Auditor) compare(ctx context.Context, tables []table, ids []string, stored, replayed store.Tx) (found []Difference, err error) {
+	for _, t := range tables {
 		columns, err := a.Columns(ctx, stored, t.name)
 		if err != nil {
 			return nil, err

@@ -10,8 +10,8 @@ import (
 	"github.com/plinthhost/plinth/store"
 )
 
-// table is one of the kernel's tables, with the column that says whose its rows are and
-// those that tell them apart.
+// table is one of the kernel's tables, with the column that says whose its rows are, empty
+// when all are the host's, and those that tell them apart.
 type table struct {
 	name, owner string
 	keys        []string
@@ -20,7 +20,18 @@ type table struct {
 	expect func(ctx context.Context, stored store.Tx, d Difference, have, want map[string][]string) (bool, error)
 }
 
-// tables lists what a session's events write. Approvals belong to projects.
+// hostTables lists what the host's events write.
+func hostTables() []table {
+	return []table{
+		{name: "approval", keys: []string{"root", "plugin", "action", "resource"}},
+		{name: "plugin", keys: []string{"plugin", "location"}},
+		{name: "plugin_revision", keys: []string{"plugin", "location", "revision"}},
+		{name: "plugin_approval", keys: []string{"plugin", "location", "digest"}},
+		{name: "trusted_folder", keys: []string{"root"}},
+	}
+}
+
+// tables lists what a session's events write.
 func tables() []table {
 	return []table{
 		{name: "session", owner: "id"},
@@ -54,7 +65,11 @@ func (t table) rows(ctx context.Context, tx store.Tx, columns []string, id strin
 	for i, column := range columns {
 		quoted[i] = `"` + column + `"`
 	}
-	rows, err := tx.Query(ctx, fmt.Sprintf(`SELECT %s FROM "%s" WHERE "%s" = $1`, strings.Join(quoted, ", "), t.name, t.owner), id)
+	query, args := fmt.Sprintf(`SELECT %s FROM "%s"`, strings.Join(quoted, ", "), t.name), []any{}
+	if t.owner != "" {
+		query, args = fmt.Sprintf(`%s WHERE "%s" = $1`, query, t.owner), []any{id}
+	}
+	rows, err := tx.Query(ctx, query, args...)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", t.name, err)
 	}
@@ -138,7 +153,7 @@ func childrenSpent(ctx context.Context, stored store.Tx, d Difference, have, wan
 // Tables names the tables that are compared.
 func Tables() []string {
 	var names []string
-	for _, t := range tables() {
+	for _, t := range append(tables(), hostTables()...) {
 		names = append(names, t.name)
 	}
 	return names

@@ -92,6 +92,22 @@ func everyEvent() []session.Payload { //nolint:funlen // a list
 			Parts: []session.MessagePart{{Type: session.MessagePartText, ID: "t"}}}},
 		session.ApprovalSaved{},
 		session.ApprovalRemoved{},
+		session.PluginStaged{Revision: "r1", Terms: input},
+		session.PluginHeld{},
+		session.PluginApproved{Requests: input},
+		session.PluginActivated{Revision: "r1"},
+		session.PluginStarted{Revision: "r1"},
+		session.PluginProved{Revision: "r1"},
+		session.PluginFaulted{Revision: "r1"},
+		session.PluginRetired{Revision: "r1"},
+		session.PluginFailed{Revision: "r1"},
+		session.PluginRolledBack{Revision: "r1", From: "r1"},
+		session.PluginQuarantined{Revision: "r1"},
+		session.PluginDisabled{},
+		session.PluginEnabled{},
+		session.PluginRemoved{},
+		session.FolderTrusted{Root: "/p"},
+		session.FolderDistrusted{Root: "/p"},
 	}
 }
 
