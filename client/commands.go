@@ -194,12 +194,6 @@ func (c *Client) Todos(ctx context.Context, session string) (list protocol.TodoL
 	return list, err
 }
 
-// Plugins answers the plugins, also those that were refused.
-func (c *Client) Plugins(ctx context.Context) (list protocol.PluginList, err error) {
-	err = c.do(ctx, request{method: http.MethodGet, path: "/v1/plugins"}, &list)
-	return list, err
-}
-
 // Agents answers the agents, hidden ones too.
 func (c *Client) Agents(ctx context.Context) (list protocol.AgentList, err error) {
 	err = c.do(ctx, request{method: http.MethodGet, path: "/v1/agents"}, &list)

@@ -55,20 +55,34 @@ func (e *EndedError) Error() string { return fmt.Sprintf("the host ended the str
 // *EndedError. Leaving the loop ends the connection.
 func (c *Client) Follow(ctx context.Context, session string, options FollowOptions) iter.Seq2[Update, error] {
 	return func(yield func(Update, error) bool) {
-		f := &follower{client: c, session: session, options: options, cursor: options.After, last: -1, yield: yield}
-		if err := f.run(ctx); err != nil && !errors.Is(err, errLeft) {
-			yield(Update{}, err)
-		}
+		c.follow(ctx, protocol.Sub{Scope: protocol.ScopeSession, Session: session}, options, yield)
+	}
+}
+
+// FollowHost is Follow for the events of the host: what becomes of its plugins and
+// approvals. There are no parts.
+func (c *Client) FollowHost(ctx context.Context, options FollowOptions) iter.Seq2[Update, error] {
+	return func(yield func(Update, error) bool) {
+		options.Deltas = false
+		c.follow(ctx, protocol.Sub{Scope: protocol.ScopeHost}, options, yield)
+	}
+}
+
+// follow yields what the scope tells.
+func (c *Client) follow(ctx context.Context, scope protocol.Sub, options FollowOptions, yield func(Update, error) bool) {
+	f := &follower{client: c, scope: scope, options: options, cursor: options.After, last: -1, yield: yield}
+	if err := f.run(ctx); err != nil && !errors.Is(err, errLeft) {
+		yield(Update{}, err)
 	}
 }
 
 // errLeft: the caller left the loop.
 var errLeft = errors.New("the loop was left")
 
-// follower follows one session over one connection after the other.
+// follower follows one scope over one connection after the other.
 type follower struct {
 	client  *Client
-	session string
+	scope   protocol.Sub // Scope and what it is on
 	options FollowOptions
 	yield   func(Update, error) bool
 
@@ -111,7 +125,7 @@ func (f *follower) connection(ctx context.Context) error {
 	defer l.close()
 	f.parts, f.behind = stitcher{}, 0
 	if err := l.send(protocol.Sub{
-		T: "sub", Sub: subName, Scope: protocol.ScopeSession, Session: f.session,
+		T: "sub", Sub: subName, Scope: f.scope.Scope, Session: f.scope.Session,
 		After: f.cursor, Deltas: f.options.Deltas, Types: f.options.Types,
 	}); err != nil {
 		return err

@@ -27,7 +27,7 @@ func TestRehearse(t *testing.T) {
 	if diff := cmp.Diff(asked, h.Rehearsed()); diff != "" {
 		t.Error(diff)
 	}
-	for code, packed := range map[protocol.Code][]byte{protocol.BadRequest: nil, protocol.TooLarge: make([]byte, protocol.MaxRehearsed+1)} {
+	for code, packed := range map[protocol.Code][]byte{protocol.BadRequest: nil, protocol.TooLarge: make([]byte, protocol.MaxPlugin+1)} {
 		if _, err := c.Rehearse(t.Context(), "ses_1", 1, packed); !errors.Is(err, &protocol.Error{Code: code}) {
 			t.Errorf("%s: %v", code, err)
 		}

@@ -27,9 +27,14 @@ type Want struct {
 	Pong bool `json:"pong,omitempty"`
 }
 
-// ScopeSession is the subscription scope of one session; the others of the
-// protocol are refused by this version.
-const ScopeSession = "session"
+// Subscription scopes; the others of the protocol are refused by this version.
+const (
+	ScopeSession = "session" // one session
+	ScopeHost    = "host"    // the host: its plugins and approvals
+)
+
+// HostEvents stands for a session's id in the events of the host.
+const HostEvents = "host"
 
 // Sub begins a subscription under a name the client chooses.
 type Sub struct {

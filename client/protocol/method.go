@@ -40,6 +40,13 @@ const (
 	MethodPluginsList      = "plugins.list"      // nothing → PluginList
 	MethodPluginsSync      = "plugins.sync"      // SyncPlugins → PluginSync
 	MethodPluginsLock      = "plugins.lock"      // nothing → PluginLock
+	MethodPluginGet        = "plugin.get"        // PluginParams → Plugin
+	MethodPluginAdd        = "plugin.add"        // AddPlugin → Plugin
+	MethodPluginChange     = "plugin.change"     // ChangePluginParams → Plugin
+	MethodPluginRemove     = "plugin.remove"     // RemovePluginParams → nothing
+	MethodPluginsTrust     = "plugins.trust"     // TrustFolder → TrustedFolder
+	MethodPluginsDistrust  = "plugins.distrust"  // TrustFolder → nothing
+	MethodPluginsReload    = "plugins.reload"    // nothing → PluginList
 	MethodAgentsList       = "agents.list"       // nothing → AgentList
 	MethodCommandsList     = "commands.list"     // nothing → CommandList
 	MethodModelsList       = "models.list"       // ListModels → ModelList
@@ -141,6 +148,24 @@ type ApprovalsParams struct {
 // ApprovalParams name an approval.
 type ApprovalParams struct {
 	ID string `json:"id"`
+}
+
+// PluginParams name a plugin in a scope.
+type PluginParams struct {
+	ID       string `json:"id"`
+	Location string `json:"location,omitempty"`
+}
+
+// ChangePluginParams are a plugin and what becomes of it.
+type ChangePluginParams struct {
+	PluginParams
+	ChangePlugin
+}
+
+// RemovePluginParams are a plugin and how it is removed.
+type RemovePluginParams struct {
+	PluginParams
+	RemovePlugin
 }
 
 // Health answers /healthz and /readyz.

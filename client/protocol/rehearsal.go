@@ -3,12 +3,6 @@ package protocol
 // RehearsePath is where a new version of a plugin is sent to be rehearsed.
 const RehearsePath = "/v1/plugins/rehearse"
 
-// MimeWasm is the type of a packed plugin.
-const MimeWasm = "application/wasm"
-
-// MaxRehearsed bounds the packed plugin that is rehearsed, in bytes.
-const MaxRehearsed = 24 << 20
-
 // Rehearsal is what a new version of a plugin does otherwise than the one that serves,
 // with what a session has recorded.
 type Rehearsal struct {

@@ -10,11 +10,13 @@ const (
 	ScopeRead    Scope = "session:read"
 	ScopeWrite   Scope = "session:write"
 	ScopeApprove Scope = "approve"
+	// ScopePlugins is to add, approve, change and remove plugins.
+	ScopePlugins Scope = "plugin:write"
 	ScopeAdmin   Scope = "admin"
 )
 
 // Scopes answers all scopes.
-func Scopes() []Scope { return []Scope{ScopeRead, ScopeWrite, ScopeApprove, ScopeAdmin} }
+func Scopes() []Scope { return []Scope{ScopeRead, ScopeWrite, ScopeApprove, ScopePlugins, ScopeAdmin} }
 
 // Token is what is known of a token; its secret is not.
 type Token struct {

@@ -47,6 +47,8 @@ type app struct {
 	wakes bool
 	// compiler is as in cli.
 	compiler func(ctx context.Context) *exec.Cmd
+	// reload reads the configuration again; nil for a host that cannot.
+	reload func() (config.Config, error)
 	// fatal is called once when the log can keep nothing any more.
 	fatal func(error)
 
@@ -187,7 +189,7 @@ func (a *app) startRunner(ctx context.Context, encoder session.Encoder) error {
 		Version: version, Logger: a.logger.Named("server"),
 	}, server.Backend{
 		Sessions: sessionService{a.backend}, Prompts: promptService{a.backend}, Commands: commandService{a.backend}, Shells: shellService{a.backend, a.config.Shell.Enabled}, Waiting: waitingService{a.backend}, Reports: reportService{a.backend}, Contexts: contextService{a.backend}, Reverts: revertService{a.backend}, Blobs: blobService{a.store.Blobs()}, Control: controlService{a.backend}, Life: lifeService{a.backend},
-		Permissions: permissionService{a.backend}, Questions: questionService{a.backend}, Plugins: pluginService{a.backend}, Locks: lockService{a.backend, lockFile(a.config.File)}, Agents: agentService{a.backend}, Models: modelService{a.backend},
+		Permissions: permissionService{a.backend}, Questions: questionService{a.backend}, Plugins: pluginService{a.backend, a.network, a.reconfigure}, Locks: lockService{a.backend, lockFile(a.config.File)}, Agents: agentService{a.backend}, Models: modelService{a.backend},
 		Transfers: transferService{a.backend, a.store, a.importer}, Rehearsals: rehearsalService{a.backend},
 		Events: eventService{a.backend}, Deltas: deltaService{a.backend}, Access: tokens, Tokens: tokens,
 		Ready: func(context.Context) error { return nil },

@@ -259,44 +259,20 @@ func (b sessionService) Messages(ctx context.Context, id string, request protoco
 	return protocol.MessageList{Messages: wireMessages(messages[:min(len(messages), request.Limit)]), More: more, Cursor: cursor}, nil
 }
 
-// pluginService is server.Plugins.
-type pluginService struct{ *backend }
-
-// List waits for what was found at the start, so that a new host does not seem empty.
-func (b pluginService) List(ctx context.Context) (protocol.PluginList, error) {
-	b.plugins.Ready(ctx, pluginPatience)
-	var list protocol.PluginList
-	for _, status := range b.plugins.List() {
-		list.Plugins = append(list.Plugins, wirePlugin(status))
-	}
-	for _, refusal := range b.plugins.Refusals() {
-		list.Plugins = append(list.Plugins, protocol.Plugin{Origin: refusal.Origin, State: protocol.PluginFailed, Error: refusal.Error})
-	}
-	return list, nil
-}
-
-func wirePlugin(status plugin.Status) protocol.Plugin {
-	wire := protocol.Plugin{ID: status.ID, State: protocol.PluginState(status.State), Revision: status.Revision, Error: status.Error}
-	if current := status.Current(); current != nil {
-		wire.Version, wire.Origin = current.Version, current.Origin
-	}
-	return wire
-}
-
 // eventService is server.Events.
 type eventService struct{ *backend }
 
 func (b eventService) LogID() string { return b.log.ID() }
 
 func (b eventService) Read(ctx context.Context, id string, after int64, limit int) (server.EventPage, error) {
-	if !session.IsSessionID(id) {
+	if id != session.Host && !session.IsSessionID(id) {
 		return server.EventPage{}, unknownSession(id)
 	}
 	page, err := b.log.Read(ctx, id, after, limit)
 	if err != nil && !errors.Is(err, store.ErrPruned) { // First says so
 		return server.EventPage{}, wireError(err)
 	}
-	if page.Head.Seq < 0 {
+	if page.Head.Seq < 0 && id != session.Host {
 		return server.EventPage{}, unknownSession(id)
 	}
 	events := make([]protocol.Event, len(page.Events))

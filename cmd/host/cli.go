@@ -100,6 +100,7 @@ func (c *cli) serveCommand() *cobra.Command {
 	set := command.Flags()
 	set.StringVar(&c.flags.Listen, "listen", "", "TCP address, loopback (default: 127.0.0.1:4747); port 0 takes a free one")
 	set.StringArrayVar(&c.flags.PluginFolders, "plugins", nil, "folder of plugins; may be repeated")
+	set.BoolVar(&c.flags.Development, "dev", false, "grant plugins of the configured folders all that they ask for")
 	return command
 }
 
@@ -114,7 +115,7 @@ func (c *cli) serve(ctx context.Context) error {
 	}
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	host := &app{config: loaded, compiler: c.compiler, logger: c.logger(loaded.LogLevel), directory: directory, listen: loaded.Listen, wakes: true,
+	host := &app{config: loaded, reload: c.load, compiler: c.compiler, logger: c.logger(loaded.LogLevel), directory: directory, listen: loaded.Listen, wakes: true,
 		fatal: func(err error) { fail(fmt.Errorf("the log cannot be written: %w", err)) }}
 	if err := host.start(ctx); err != nil {
 		return err
@@ -204,7 +205,7 @@ func (c *cli) embedded(ctx context.Context, loaded config.Config, options client
 		level = "warn" // the command's own output is what the person asked for
 	}
 	logger := c.logger(level)
-	host := &app{config: loaded, compiler: c.compiler, logger: logger, directory: directory, fatal: func(err error) { logger.Error("the log cannot be written", "error", err) }}
+	host := &app{config: loaded, reload: c.load, compiler: c.compiler, logger: logger, directory: directory, fatal: func(err error) { logger.Error("the log cannot be written", "error", err) }}
 	if err := host.start(ctx); err != nil {
 		return nil, nil, err
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,7 +11,6 @@ import (
 
 	abi "github.com/plinthhost/plinth/abi/v1"
 	"github.com/plinthhost/plinth/host/bridge/bridgetest"
-	"github.com/plinthhost/plinth/host/depot"
 	"github.com/plinthhost/plinth/host/plugin"
 )
 
@@ -110,15 +110,10 @@ func TestPluginsThatAreNotPacked(t *testing.T) {
 // What the depot has is in a backup, and the doctor looks at it.
 func TestTheDepotIsBackedUpAndChecked(t *testing.T) {
 	r := newRig(t)
-	kept, err := depot.Open(filepath.Join(r.data, pluginsFolder))
-	if err != nil {
-		t.Fatal(err)
-	}
-	digest, err := kept.Put([]byte("a plugin"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if printed, err := r.command("backup", r.place("backup")); err != nil || !strings.Contains(printed, ", 1 plugins of 8 bytes") {
+	packed := weather("1.0.0", "")
+	r.pluginSays(exitOK, nil, "add", r.file("weather.wasm", packed))
+	digest := r.plugin("acme/weather", "").Digest
+	if printed, err := r.command("backup", r.place("backup")); err != nil || !strings.Contains(printed, fmt.Sprintf(", 1 plugins of %d bytes", len(packed))) {
 		t.Fatalf("%s, %v", printed, err)
 	}
 	to := r.place("restored")

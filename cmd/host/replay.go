@@ -18,12 +18,6 @@ import (
 	"github.com/plinthhost/plinth/plugins/builtin"
 )
 
-func (c *cli) pluginCommand() *cobra.Command {
-	command := &cobra.Command{Use: "plugin", Short: "Work on a plugin"}
-	command.AddCommand(c.packCommand(), c.inspectCommand(), c.syncCommand(), c.lockCommand(), c.rehearseCommand(), c.replayCommand())
-	return command
-}
-
 func (c *cli) replayCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "replay FILE [PLUGIN]",

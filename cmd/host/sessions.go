@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -76,33 +77,38 @@ func (c *cli) printJSON(value any) error {
 }
 
 func (c *cli) eventsCommand() *cobra.Command {
-	var follow, asJSON bool
+	var ofHost, follow, asJSON bool
 	var after string
 	command := &cobra.Command{
-		Use:   "events SESSION",
-		Short: "Print the events of a session",
+		Use:   "events SESSION | events --host",
+		Short: "Print the events of a session, or of the host",
 		Example: `  plinth events ses_…
-  plinth events ses_… --follow --json`,
-		Args: usage(cobra.ExactArgs(1)),
+  plinth events ses_… --follow --json
+  plinth events --host --follow`,
+		Args: usage(func(command *cobra.Command, args []string) error {
+			if ofHost {
+				return cobra.NoArgs(command, args)
+			}
+			return cobra.ExactArgs(1)(command, args)
+		}),
 		RunE: func(command *cobra.Command, args []string) error {
-			return c.events(command.Context(), args[0], after, follow, asJSON)
+			return c.events(command.Context(), strings.Join(args, ""), after, follow, asJSON)
 		},
 	}
+	command.Flags().BoolVar(&ofHost, "host", false, "the events of the host: what becomes of its plugins and approvals")
 	command.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what happens, until it is interrupted")
 	command.Flags().StringVar(&after, "after", "", "begin after this cursor")
 	command.Flags().BoolVar(&asJSON, "json", false, "print lines of JSON, each with its cursor")
 	return command
 }
 
+// events prints the events of a session, of the host when there is no id.
 func (c *cli) events(ctx context.Context, id, after string, follow, asJSON bool) error {
 	host, closeHost, err := c.connect(ctx, !follow)
 	if err != nil {
 		return err
 	}
 	defer closeHost()
-	if id, err = sessionID(ctx, host, id); err != nil {
-		return err
-	}
 	lost := false
 	options := client.FollowOptions{After: after, Retry: func(err error, _ time.Duration) {
 		if !lost {
@@ -110,7 +116,14 @@ func (c *cli) events(ctx context.Context, id, after string, follow, asJSON bool)
 		}
 		lost = true
 	}}
-	for update, err := range host.Follow(ctx, id, options) {
+	updates := host.FollowHost(ctx, options)
+	if id != "" {
+		if id, err = sessionID(ctx, host, id); err != nil {
+			return err
+		}
+		updates = host.Follow(ctx, id, options)
+	}
+	for update, err := range updates {
 		if err == nil {
 			lost = false
 		}

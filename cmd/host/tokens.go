@@ -45,7 +45,7 @@ func (c *cli) tokenCreate() *cobra.Command {
 		},
 	}
 	command.Flags().StringSliceVar(&scopes, "scope", []string{string(protocol.ScopeRead), string(protocol.ScopeWrite)},
-		"rights: session:read, session:write, approve, admin")
+		"rights: session:read, session:write, approve, plugin:write, admin")
 	command.Flags().DurationVar(&lifetime, "expires", 0, "how long it is valid, for example 720h (default: for ever)")
 	return command
 }

@@ -100,8 +100,8 @@ func (m *Manager) followFile(path string) error {
 	return m.follow(folder, w)
 }
 
-// scanAll tries what all the folders hold, and waits for the end.
-func (m *Manager) scanAll() {
+// scanAll tries what all the folders hold, and waits for the end. It answers what failed.
+func (m *Manager) scanAll() (failed error) {
 	m.watching.mu.Lock()
 	folders := maps.Clone(m.watching.folders)
 	m.watching.mu.Unlock()
@@ -111,6 +111,7 @@ func (m *Manager) scanAll() {
 	}
 	for _, offering := range waiting {
 		<-offering.done
+		failed = errors.Join(failed, offering.err)
 	}
 	for _, s := range m.all() {
 		known, _ := s.look()
@@ -121,6 +122,7 @@ func (m *Manager) scanAll() {
 			m.gone(s)
 		}
 	}
+	return failed
 }
 
 // scan puts all that a folder holds in line.
@@ -179,17 +181,18 @@ func (m *Manager) aside(run func()) {
 	}()
 }
 
-// look reads what is at a path and puts it in line; nil when that is no plugin.
+// look reads what is at a path and puts it in line; nil when there is nothing to wait for.
 func (m *Manager) look(path, root string) *offering {
 	m.watching.reading.Lock()
 	defer m.watching.reading.Unlock()
 	candidate, ok, err := one(path)
 	if err != nil {
 		m.options.Logger.Error("plugin refused", "error", err)
-		if !m.blame(path, root, err) {
+		told := m.blame(path, root, err)
+		if told == nil {
 			m.Refused(err)
 		}
-		return nil
+		return told
 	}
 	if !ok {
 		return nil
@@ -206,25 +209,33 @@ func (m *Manager) look(path, root string) *offering {
 }
 
 // blame notes that the source of a plugin that is known cannot be read any more. What
-// serves goes on. It reports whether there is such a plugin.
-func (m *Manager) blame(path, root string, cause error) bool {
+// serves goes on. What it answers is done when that is noted; nil when there is no such
+// plugin.
+func (m *Manager) blame(path, root string, cause error) *offering {
 	for _, s := range m.all() {
 		known, _ := s.look()
 		if _, origin := sourceOf(known); origin != path || s.location != root {
 			continue
 		}
-		m.aside(func() {
+		told := &offering{done: make(chan struct{}), err: cause}
+		if m.begin() != nil {
+			close(told.done)
+			return told
+		}
+		go func() {
+			defer m.work.Done()
+			defer close(told.done)
 			if s.take(m.life) != nil {
 				return
 			}
 			defer s.yield()
-			if known, _ := s.look(); known.State != "" && known.Error != cause.Error() {
-				m.note(s, session.PluginFailed{Plugin: s.id, Location: s.location, Stage: string(stageRead), Message: cause.Error()})
+			if known, _ := s.look(); known.State != "" && known.Error != sentence(cause) {
+				m.note(s, session.PluginFailed{Plugin: s.id, Location: s.location, Stage: string(stageRead), Message: sentence(cause)})
 			}
-		})
-		return true
+		}()
+		return told
 	}
-	return false
+	return nil
 }
 
 // gone removes a plugin whose source is there no more.
@@ -384,13 +395,23 @@ func (m *Manager) Reload(ctx context.Context, by session.Origin, ref Ref) (sessi
 }
 
 // Configure takes the operator's settings of now: a plugin under other settings is
-// another revision. What sources hold is not looked at. It answers what failed; those
-// plugins serve as before.
+// another revision. A version that waits does not take them from the one that serves.
+// What the folders hold is tried again. It answers what failed; those plugins serve as
+// before.
 func (m *Manager) Configure(ctx context.Context, by session.Origin, settings map[string]Settings, providers map[string]Connection) error {
 	m.mu.Lock()
 	m.settings, m.providers = settings, providers
 	m.mu.Unlock()
 	var failed error
+	for _, id := range slices.Sorted(maps.Keys(m.builtins)) { // they do not change after Start
+		_, err := m.Offer(ctx, Offer{Candidate: m.builtins[id], Source: SourceBuiltin, By: by})
+		failed = errors.Join(failed, err)
+	}
+	return errors.Join(failed, m.resettle(ctx, by), m.scanAll(), m.stand())
+}
+
+// resettle has what serves take the settings of now. It answers what failed.
+func (m *Manager) resettle(ctx context.Context, by session.Origin) (failed error) {
 	for _, s := range m.all() {
 		known, _ := s.look()
 		current := known.Current()
@@ -404,5 +425,5 @@ func (m *Manager) Configure(ctx context.Context, by session.Origin, settings map
 		}
 		failed = errors.Join(failed, err)
 	}
-	return errors.Join(failed, m.stand())
+	return failed
 }

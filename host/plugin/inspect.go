@@ -71,7 +71,7 @@ func Inspect(candidate Candidate) (Report, error) {
 	report := Report{ID: m.ID, Version: m.Version, Description: m.Description, Digest: candidate.Digest, Bytes: len(candidate.Wasm),
 		Tools: []ReportTool{}, Contexts: []string{}, Providers: []string{}, Transforms: []ReportTransform{},
 		Requests: append([]trust.Request{}, trust.Requests(m)...), Requires: append([]string{}, m.Requires...),
-		Limits: limitsSet(m), Isolation: m.Isolation.Mode, Settings: m.Config != nil, Goldens: len(goldens), Module: moduleOf(info)}
+		Limits: LimitsSet(m), Isolation: m.Isolation.Mode, Settings: m.Config != nil, Goldens: len(goldens), Module: moduleOf(info)}
 	if report.Isolation == "" {
 		report.Isolation = string(wasm.Restore)
 	}
@@ -90,8 +90,8 @@ func Inspect(candidate Candidate) (Report, error) {
 	return report, nil
 }
 
-// limitsSet are the limits that a manifest sets.
-func limitsSet(m abi.Manifest) map[string]int64 {
+// LimitsSet are the limits that a manifest sets.
+func LimitsSet(m abi.Manifest) map[string]int64 {
 	set := map[string]int64{}
 	for _, limit := range limits() {
 		if value := *limit.of(&m.Limits); value > 0 {

@@ -29,6 +29,9 @@ type Offer struct {
 // offers from one origin that come while one is proved the newest is taken, and answers
 // all of them. Who does not wait for the end leaves it to itself.
 func (m *Manager) Offer(ctx context.Context, offer Offer) (session.Plugin, error) {
+	if err := offer.grantable(); err != nil {
+		return session.Plugin{}, err
+	}
 	s, offering, err := m.submit(offer)
 	if err != nil {
 		return session.Plugin{}, err
@@ -40,6 +43,20 @@ func (m *Manager) Offer(ctx context.Context, offer Offer) (session.Plugin, error
 	case <-ctx.Done():
 		return session.Plugin{}, context.Cause(ctx)
 	}
+}
+
+// grantable refuses grants that cannot be given, before anything is recorded.
+func (o Offer) grantable() error {
+	if o.Grants == nil {
+		return nil
+	}
+	if _, err := trust.Narrow(o.Candidate.Manifest, o.Grants); err != nil {
+		return failedAt(stageSettings, named(o.Candidate, err))
+	}
+	if unmet := trust.Unmet(o.Candidate.Manifest, o.Grants); len(unmet) > 0 {
+		return failedAt(stageSettings, named(o.Candidate, errors.New(unmet[0].String())))
+	}
+	return nil
 }
 
 // submit puts an offer in line and sees to it.
@@ -71,8 +88,9 @@ func (m *Manager) consider(s *slot) {
 	defer s.yield()
 	offering := s.pick()
 	defer close(offering.done)
-	if err := m.accept(m.life, s, offering.offer); err != nil {
-		offering.err = named(offering.offer.Candidate, err)
+	offering.err = m.accept(m.life, s, offering.offer)
+	if _, said := errors.AsType[*Failure](offering.err); offering.err != nil && !said {
+		offering.err = named(offering.offer.Candidate, offering.err)
 	}
 }
 
@@ -125,9 +143,9 @@ func (m *Manager) accept(ctx context.Context, s *slot, offer Offer) error {
 	}
 	switch at := known.At(revision); {
 	case known.State == session.PluginStateQuarantined && known.Revision == revision:
-		return fmt.Errorf("this version is quarantined: %s; enable the plugin to try it again", known.Error)
+		return fmt.Errorf("%w: this version is quarantined: %s; enable the plugin to try it again", ErrRefused, known.Error)
 	case at != nil && at.Blocked:
-		return fmt.Errorf("this version was rolled back: %s; roll back to %s to have it all the same", at.Error, revision)
+		return fmt.Errorf("%w: this version was rolled back: %s; roll back to %s to have it all the same", ErrRefused, at.Error, revision)
 	}
 	staged := session.PluginStaged{Plugin: s.id, Location: s.location, Revision: revision, Digest: candidate.Digest,
 		Version: candidate.Manifest.Version, Source: offer.Source, Origin: candidate.Origin, Terms: kept}
@@ -320,10 +338,12 @@ func (m *Manager) refuse(ctx context.Context, s *slot, offer Offer, revision str
 		at = failed.stage
 	}
 	m.options.Logger.Error("plugin refused", "plugin", s.id, "origin", offer.Candidate.Origin, "stage", at, "error", cause)
+	failure := &Failure{Stage: string(at), Message: sentence(named(offer.Candidate, cause)), err: cause}
 	err := m.record(ctx, s, offer.By, session.PluginFailed{Plugin: s.id, Location: s.location, Revision: revision,
-		Digest: offer.Candidate.Digest, Version: offer.Candidate.Manifest.Version, Source: offer.Source, Origin: offer.Candidate.Origin, Stage: string(at), Message: named(offer.Candidate, cause).Error()})
+		Digest: offer.Candidate.Digest, Version: offer.Candidate.Manifest.Version, Source: offer.Source, Origin: offer.Candidate.Origin,
+		Stage: failure.Stage, Message: failure.Message})
 	m.standIn(s, offer.Candidate)
-	return errors.Join(cause, err)
+	return errors.Join(failure, err)
 }
 
 // record appends events of the slot and learns what follows from them.

@@ -83,6 +83,9 @@ func (m *Manager) Approve(ctx context.Context, by session.Origin, ref Ref, appro
 			offer.Grants = []string{}
 		}
 	}
+	if err := offer.grantable(); err != nil {
+		return known, err
+	}
 	if known.State == session.PluginStateDisabled {
 		return known, fmt.Errorf("%w: the plugin %s is disabled; enable it first", ErrRefused, ref.ID)
 	}
@@ -201,7 +204,7 @@ func (m *Manager) again(ctx context.Context, s *slot, revision *session.PluginRe
 	if err != nil {
 		return nil, err
 	}
-	terms, err := termsOf(revision.Terms)
+	terms, err := TermsOf(revision.Terms)
 	if err != nil {
 		return nil, err
 	}

@@ -155,6 +155,9 @@ func (m *Manager) load(ctx context.Context, spec wasm.Spec, revision string, ter
 	if terms.Record == "" {
 		return m.engine.Load(ctx, spec)
 	}
+	if m.options.Recordings == nil {
+		return nil, fmt.Errorf("plugins.%q: the host was started without recordings; start it again to have record = %q", spec.Name, terms.Record)
+	}
 	spec.Start = replay.Start
 	loaded, err := m.engine.Load(ctx, spec)
 	if err != nil {
@@ -181,8 +184,8 @@ func (m *Manager) recorder(loaded *wasm.Module, revision string, record Record, 
 	return replay.Record(loaded, options)
 }
 
-// termsOf reads the terms that the log keeps.
-func termsOf(kept json.RawMessage) (Terms, error) {
+// TermsOf reads the terms that the log keeps.
+func TermsOf(kept json.RawMessage) (Terms, error) {
 	var terms Terms
 	if err := json.Unmarshal(kept, &terms); err != nil {
 		return Terms{}, fmt.Errorf("read the terms of a revision: %w", err)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	abi "github.com/plinthhost/plinth/abi/v1"
 	"github.com/plinthhost/plinth/host/bridge"
@@ -32,8 +33,51 @@ type Status struct {
 	Stats  *wasm.Stats
 	// Retiring are the revisions that turns still use beside the one that serves.
 	Retiring []string
-	// Change is what the version that waits would change.
+	// Change is what the version that waits would change of the one that serves; nil when
+	// none does.
 	Change *trust.Change
+	// Asked are the requests of the version that waits.
+	Asked []trust.Request
+}
+
+// Failure is a version that did not come to serve. What served goes on.
+type Failure struct {
+	// Stage is what it failed at, Message one sentence that says why, both as the log has
+	// them in host.plugin.failed.
+	Stage, Message string
+	err            error
+}
+
+func (e *Failure) Error() string { return e.Message }
+func (e *Failure) Unwrap() error { return e.err }
+
+// FailedStage answers what a version failed at; empty for an error that says no such
+// thing.
+func FailedStage(err error) string {
+	if failure, ok := errors.AsType[*Failure](err); ok {
+		return failure.Stage
+	}
+	if failed, ok := errors.AsType[*stageError](err); ok {
+		return string(failed.stage)
+	}
+	_, manifest := errors.AsType[*ManifestError](err)
+	_, source := errors.AsType[*SourceError](err)
+	_, url := errors.AsType[*URLError](err)
+	if manifest || source || url {
+		return string(stageRead)
+	}
+	return ""
+}
+
+// sentence is the error's text in one line.
+func sentence(err error) string {
+	var lines []string
+	for line := range strings.Lines(err.Error()) {
+		if line = strings.TrimSpace(line); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "; ")
 }
 
 // List answers all plugins in the order they were first known.
@@ -120,15 +164,13 @@ func (m *Manager) compare(status *Status, serving *serving) {
 	if err != nil {
 		return
 	}
-	before := abi.Manifest{ID: status.ID}
-	if serving != nil {
-		before = serving.candidate.Manifest
-	}
-	change := trust.Difference(before, waiting.Manifest)
-	status.Change = &change
+	status.Asked = trust.Requests(waiting.Manifest)
 	if serving == nil {
-		status.Manifest, status.Requests = &waiting.Manifest, trust.Requests(waiting.Manifest)
+		status.Manifest, status.Requests = &waiting.Manifest, status.Asked
+		return
 	}
+	change := trust.Difference(serving.candidate.Manifest, waiting.Manifest)
+	status.Change = &change
 }
 
 // IsRefusal reports an error that says why something cannot be done, not that it failed.

@@ -47,13 +47,23 @@ func isUpload(r *http.Request) bool {
 	return r.Method == http.MethodPost && r.URL.Path == protocol.BlobsPath
 }
 
+// uploadScope is the right that a request with a body of bytes needs; empty for other
+// requests.
+func uploadScope(r *http.Request) protocol.Scope {
+	switch {
+	case isUpload(r):
+		return protocol.ScopeWrite
+	case isPluginUpload(r):
+		return protocol.ScopePlugins
+	case isRehearsal(r):
+		return protocol.ScopeAdmin
+	}
+	return ""
+}
+
 // startUpload judges before the body is read, which is larger than others: the right
 // first, then whether there is room. The caller calls done with the request's end.
-func (s *Server) startUpload(principal Principal, r *http.Request) (done func(), err error) {
-	scope := protocol.ScopeWrite
-	if isRehearsal(r) {
-		scope = protocol.ScopeAdmin
-	}
+func (s *Server) startUpload(principal Principal, scope protocol.Scope) (done func(), err error) {
 	if err := principal.authorise(scope); err != nil {
 		return nil, err
 	}

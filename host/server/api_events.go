@@ -15,7 +15,14 @@ type eventsInput struct {
 	ID          string `path:"id" doc:"The session's id."`
 	After       string `query:"after" doc:"The cursor to go on from; the first event when absent."`
 	Limit       int    `query:"limit" minimum:"1" maximum:"1000" doc:"Events per page; 100 when absent. Streams ignore it."`
-	Accept      string `header:"Accept" doc:"text/event-stream and application/x-ndjson follow the session."`
+	Accept      string `header:"Accept" doc:"text/event-stream and application/x-ndjson follow what comes."`
+	LastEventID string `header:"Last-Event-ID" doc:"The cursor to go on from, as event streams resume; it beats after."`
+}
+
+type hostEventsInput struct {
+	After       string `query:"after" doc:"The cursor to go on from; the first event when absent."`
+	Limit       int    `query:"limit" minimum:"1" maximum:"1000" doc:"Events per page; 100 when absent. Streams ignore it."`
+	Accept      string `header:"Accept" doc:"text/event-stream and application/x-ndjson follow what comes."`
 	LastEventID string `header:"Last-Event-ID" doc:"The cursor to go on from, as event streams resume; it beats after."`
 }
 
@@ -23,27 +30,48 @@ type eventsOutput struct {
 	Body func(huma.Context)
 }
 
-// eventRoute registers the events of a session: a finite page, or a stream.
+// eventRoute registers the events of a session and those of the host: a finite page, or
+// a stream.
 func (s *Server) eventRoute(api huma.API) {
+	route(s, api, protocol.ScopeRead, eventsOperation(api, huma.Operation{
+		OperationID: "events", Path: "/v1/sessions/{id}/events",
+		Summary: "A session's events after a cursor: a page, or a stream that follows",
+	}), func(ctx context.Context, in *eventsInput) (*eventsOutput, error) {
+		if err := isSession(in.ID); err != nil {
+			return nil, err
+		}
+		return s.eventsOf(ctx, *in)
+	})
+	route(s, api, protocol.ScopeRead, eventsOperation(api, huma.Operation{
+		OperationID: "host-events", Path: "/v1/host/events",
+		Summary: "The events of the host, of plugins and approvals, as a session's",
+	}), func(ctx context.Context, in *hostEventsInput) (*eventsOutput, error) {
+		return s.eventsOf(ctx, eventsInput{ID: protocol.HostEvents, After: in.After, Limit: in.Limit, Accept: in.Accept, LastEventID: in.LastEventID})
+	})
+}
+
+// eventsOperation adds how events are answered.
+func eventsOperation(api huma.API, op huma.Operation) huma.Operation {
 	schemas := api.OpenAPI().Components.Schemas
 	page := schemas.Schema(reflect.TypeFor[protocol.EventList](), true, "EventList")
 	event := schemas.Schema(reflect.TypeFor[protocol.Event](), true, "Event")
-	route(s, api, protocol.ScopeRead, huma.Operation{
-		OperationID: "events", Method: http.MethodGet, Path: "/v1/sessions/{id}/events",
-		Summary: "A session's events after a cursor: a page, or a stream that follows",
-		Responses: map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{
-			"application/json": {Schema: page}, string(streamSSE): {Schema: event}, string(streamNDJSON): {Schema: event},
-		}}},
-	}, func(ctx context.Context, in *eventsInput) (*eventsOutput, error) {
-		after := in.After
-		if in.LastEventID != "" {
-			after = in.LastEventID
-		}
-		if format := streamFormat(in.Accept); format != "" {
-			return s.followEvents(ctx, in.ID, after, format)
-		}
-		return s.eventPage(ctx, in.ID, after, in.Limit)
-	})
+	op.Method = http.MethodGet
+	op.Responses = map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{
+		"application/json": {Schema: page}, string(streamSSE): {Schema: event}, string(streamNDJSON): {Schema: event},
+	}}}
+	return op
+}
+
+// eventsOf answers the events of a session, or the host's.
+func (s *Server) eventsOf(ctx context.Context, in eventsInput) (*eventsOutput, error) {
+	after := in.After
+	if in.LastEventID != "" {
+		after = in.LastEventID
+	}
+	if format := streamFormat(in.Accept); format != "" {
+		return s.followEvents(ctx, in.ID, after, format)
+	}
+	return s.eventPage(ctx, in.ID, after, in.Limit)
 }
 
 // Bounds of one page: events by default, and the bytes of data that end it early.

@@ -260,8 +260,8 @@ func TestOpenAPI(t *testing.T) {
 			}
 		}
 	}
-	if operations != 50 {
-		t.Errorf("%d operations are described, want 50", operations)
+	if operations != 60 {
+		t.Errorf("%d operations are described, want 60", operations)
 	}
 	if spec.Components.Schemas["ErrorModel"] != nil || spec.Components.Schemas["Problem"] == nil {
 		t.Errorf("schemas: %v", spec.Components.Schemas)
@@ -301,15 +301,6 @@ func TestTokens(t *testing.T) {
 	if p := r.refused(call{method: "DELETE", path: "/v1/tokens/" + created.ID}); p.Code != protocol.NotFound {
 		t.Errorf("revoke again: %+v", p)
 	}
-}
-
-func TestPlugins(t *testing.T) {
-	t.Parallel()
-	r := start(t)
-	diff(t, "an empty list", map[string]any{"plugins": []any{}}, get[map[string]any](r, call{method: "GET", path: "/v1/plugins"}))
-	broken := protocol.Plugin{Origin: "/p/plugin.toml", State: protocol.PluginFailed, Error: "/p/plugin.toml:1: no"}
-	r.Load(broken)
-	diff(t, "plugins", protocol.PluginList{Plugins: []protocol.Plugin{broken}}, get[protocol.PluginList](r, call{method: "GET", path: "/v1/plugins"}))
 }
 
 func TestAgents(t *testing.T) {

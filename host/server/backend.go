@@ -168,9 +168,30 @@ type Questions interface {
 	Todos(ctx context.Context, session string) (protocol.TodoList, error)
 }
 
-// Plugins tells what became of the plugins.
+// Plugins tells what became of the plugins and changes that. An unknown one is
+// not_found; what cannot be done as things stand is a conflict; a version that does not
+// come to serve is bad_request with one sentence that says why, and what served goes on.
 type Plugins interface {
 	List(ctx context.Context) (protocol.PluginList, error)
+	Get(ctx context.Context, plugin protocol.PluginParams) (protocol.Plugin, error)
+	// Upload takes a packed plugin, has it proved, and answers it when it serves or is held.
+	Upload(ctx context.Context, caller Caller, upload PluginUpload) (protocol.Plugin, error)
+	// Add does that with one it downloads.
+	Add(ctx context.Context, caller Caller, request protocol.AddPlugin) (protocol.Plugin, error)
+	Change(ctx context.Context, caller Caller, plugin protocol.PluginParams, change protocol.ChangePlugin) (protocol.Plugin, error)
+	Remove(ctx context.Context, caller Caller, plugin protocol.PluginParams, removal protocol.RemovePlugin) error
+	Trust(ctx context.Context, caller Caller, folder protocol.TrustFolder) (protocol.TrustedFolder, error)
+	Distrust(ctx context.Context, caller Caller, folder protocol.TrustFolder) error
+	// Reload reads the configuration again. One that is wrong changes nothing.
+	Reload(ctx context.Context, caller Caller) (protocol.PluginList, error)
+}
+
+// PluginUpload is a packed plugin that was sent.
+type PluginUpload struct {
+	Wasm     []byte
+	Origin   string   // for people; what the sender calls it
+	Location string   // a folder of the project it is for; empty for the global level
+	Grants   []string // keys of requests; nil leaves it to earlier approvals
 }
 
 // PluginLocks keeps the plugins as the host's plinth.lock says.
@@ -208,7 +229,8 @@ type Transfers interface {
 	Backup(ctx context.Context, backup protocol.CreateBackup) (protocol.Backup, error)
 }
 
-// Events reads the sessions' event logs.
+// Events reads the event logs of the sessions, and under protocol.HostEvents that of the
+// host, which is there even when it is empty.
 type Events interface {
 	// LogID names the incarnation of the log; it does not change while it is open.
 	LogID() string

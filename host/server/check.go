@@ -49,11 +49,11 @@ func (s *Server) check(next http.Handler) http.Handler {
 			writeProblem(w, s.wireError("authenticate", authErr))
 			return
 		}
-		if isUpload(r) || isRehearsal(r) {
-			done, err := s.startUpload(principal, r)
+		if scope := uploadScope(r); scope != "" {
+			done, err := s.startUpload(principal, scope)
 			if err != nil {
 				linger(w, r)
-				writeProblem(w, s.wireError("upload-blob", err))
+				writeProblem(w, s.wireError("upload", err))
 				return
 			}
 			defer done()
@@ -108,8 +108,8 @@ func maxBody(r *http.Request) int64 {
 	switch {
 	case isUpload(r):
 		return protocol.MaxBlob
-	case isRehearsal(r):
-		return protocol.MaxRehearsed
+	case isRehearsal(r), isPluginUpload(r):
+		return protocol.MaxPlugin
 	case isImport(r):
 		return protocol.MaxImport
 	}
@@ -186,7 +186,7 @@ func (s *Server) authenticate(r *http.Request) (Principal, error) {
 
 // What linger reads at most before a refusal is answered.
 const (
-	lingerBytes = protocol.MaxRehearsed + protocol.MaxFrame
+	lingerBytes = max(protocol.MaxBlob, protocol.MaxPlugin) + protocol.MaxFrame
 	lingerTime  = time.Second
 )
 
@@ -211,7 +211,7 @@ func bufferBody(w http.ResponseWriter, r *http.Request) *protocol.Error {
 	}
 	control := http.NewResponseController(w)
 	timeout := bodyTimeout
-	if isUpload(r) || isRehearsal(r) {
+	if uploadScope(r) != "" {
 		timeout = uploadTimeout
 	}
 	if err := control.SetReadDeadline(time.Now().Add(timeout)); err != nil && !errors.Is(err, http.ErrNotSupported) {
@@ -228,7 +228,7 @@ func bufferBody(w http.ResponseWriter, r *http.Request) *protocol.Error {
 	if err := control.SetReadDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return protocol.Errorf(protocol.Unavailable, "the body cannot be read")
 	}
-	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); len(body) > 0 && kind != "application/json" && !isUpload(r) && !isRehearsal(r) {
+	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); len(body) > 0 && kind != "application/json" && uploadScope(r) == "" {
 		return protocol.Errorf(protocol.BadRequest, "the body must be JSON with \"Content-Type: application/json\" (curl: --json)")
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))

@@ -107,11 +107,17 @@ func TestCursors(t *testing.T) {
 	gone("after a restore", session, protocol.NewCursor("log_memory", 9, "").String(), protocol.ResetLog)
 }
 
-// stream opens an event stream and answers its lines.
+// stream opens a session's event stream and answers its lines.
 func (r *rig) stream(session, accept string, header map[string]string) (lines *bufio.Scanner, stop func()) {
 	r.t.Helper()
+	return r.followed("/v1/sessions/"+session+"/events", accept, header)
+}
+
+// followed opens an event stream and answers its lines.
+func (r *rig) followed(path, accept string, header map[string]string) (lines *bufio.Scanner, stop func()) {
+	r.t.Helper()
 	ctx, cancel := context.WithCancel(r.t.Context())
-	request, err := http.NewRequestWithContext(ctx, "GET", r.url+"/v1/sessions/"+session+"/events", nil)
+	request, err := http.NewRequestWithContext(ctx, "GET", r.url+path, nil)
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -145,10 +145,6 @@ func (s *Server) methodTable() map[string]method {
 			written, err := s.backend.Locks.Lock(ctx)
 			return written, "", "", err
 		}),
-		protocol.MethodPluginsList: takes(protocol.ScopeRead, func(ctx context.Context, _ Caller, _ protocol.NoParams) (any, string, string, error) {
-			list, err := s.listPlugins(ctx)
-			return list, "", "", err
-		}),
 		protocol.MethodAgentsList: takes(protocol.ScopeRead, func(ctx context.Context, _ Caller, _ protocol.NoParams) (any, string, string, error) {
 			list, err := s.listAgents(ctx)
 			return list, "", "", err
@@ -164,6 +160,7 @@ func (s *Server) methodTable() map[string]method {
 	}
 	maps.Copy(methods, s.lifeMethods())
 	maps.Copy(methods, s.revertMethods())
+	maps.Copy(methods, s.pluginMethods())
 	return methods
 }
 

@@ -17,8 +17,8 @@ func TestRehearse(t *testing.T) {
 		return call{method: "POST", path: protocol.RehearsePath + query, body: body, token: token, header: map[string]string{"Content-Type": mime}}
 	}
 	got := get[protocol.Rehearsal](r, send("?session=ses_1", protocol.MimeWasm, strings.Repeat("x", 2<<20), ""))
-	get[protocol.Rehearsal](r, send("?session=ses_2&turns=100", protocol.MimeWasm, strings.Repeat("x", protocol.MaxRehearsed), ""))
-	asked := []servertest.Rehearsed{{Session: "ses_1", Turns: 10, Bytes: 2 << 20}, {Session: "ses_2", Turns: 100, Bytes: protocol.MaxRehearsed}}
+	get[protocol.Rehearsal](r, send("?session=ses_2&turns=100", protocol.MimeWasm, strings.Repeat("x", protocol.MaxPlugin), ""))
+	asked := []servertest.Rehearsed{{Session: "ses_1", Turns: 10, Bytes: 2 << 20}, {Session: "ses_2", Turns: 100, Bytes: protocol.MaxPlugin}}
 	if diff := cmp.Diff(asked, r.Rehearsed()); diff != "" || !got.Same || got.SessionID != "ses_1" {
 		t.Errorf("%+v, %s", got, diff)
 	}
@@ -39,7 +39,7 @@ func TestRehearse(t *testing.T) {
 			t.Errorf("%s: %+v", name, p)
 		}
 	}
-	if p := r.refused(send("?session=ses_1", protocol.MimeWasm, strings.Repeat("x", protocol.MaxRehearsed+1), r.admin)); p.Code != protocol.TooLarge || !strings.Contains(p.Detail, "25165824") {
+	if p := r.refused(send("?session=ses_1", protocol.MimeWasm, strings.Repeat("x", protocol.MaxPlugin+1), r.admin)); p.Code != protocol.TooLarge || !strings.Contains(p.Detail, "25165824") {
 		t.Errorf("too large: %+v", p)
 	}
 	if diff := cmp.Diff(asked, r.Rehearsed()); diff != "" {

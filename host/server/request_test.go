@@ -84,6 +84,16 @@ func TestRequests(t *testing.T) {
 	good("permissions.list", `{"sessionID":"ses_a"}`, permission)
 	good("permission.reply", `{"id":"`+permission+`","reply":"once"}`, permission)
 	good("plugins.list", `{}`, `"plugins":[]`)
+	added := good("plugin.add", `{"url":"https://x.example/p.wasm","sha256":"00","location":"/p","grants":["kv"]}`, `"grants":["kv"]`)
+	diff(t, "cursor", r.Head(protocol.HostEvents), added.Cursor)
+	good("plugin.get", `{"id":"test/downloaded","location":"/p"}`, `"origin":"https://x.example/p.wasm"`)
+	approved := good("plugin.change", `{"id":"test/downloaded","location":"/p","action":"approve","digest":"ab","grants":["kv"]}`, `"test/downloaded"`)
+	diff(t, "cursor", r.Head(protocol.HostEvents), approved.Cursor)
+	good("plugins.trust", `{"root":"/p"}`, `"plugins":[]`)
+	good("plugins.list", `{}`, `"trusted":["/p"]`)
+	good("plugins.distrust", `{"root":"/p"}`, `{}`)
+	good("plugins.reload", `{}`, `"plugins":[{`)
+	good("plugin.remove", `{"id":"test/downloaded","location":"/p","purge":true,"forceMS":1}`, `{}`)
 	good("agents.list", `{}`, `"agents":[]`)
 	r.Settle("ses_a", "resume", protocol.PromptResult{})
 	good("session.resume", `{"sessionID":"ses_a"}`, `"seq":5`)
@@ -119,6 +129,11 @@ func TestRequests(t *testing.T) {
 		{"question.answer", `{"id":"` + question + `","answers":[["this"]]}`, protocol.AlreadyResolved}, {"question.answer", `{"id":"que_none","answers":[["this"]]}`, protocol.NotFound},
 		{"question.dismiss", `{"question":"x"}`, protocol.BadRequest}, {"approval.remove", `{"id":"apr_none"}`, protocol.NotFound},
 		{"session.todos", `{"sessionID":"ses_b"}`, protocol.NotFound},
+		{"plugin.get", `{"id":"test/downloaded"}`, protocol.NotFound}, {"plugin.add", `{}`, protocol.BadRequest},
+		{"plugin.change", `{"id":"a/b","action":"explode"}`, protocol.BadRequest}, {"plugin.change", `{"id":"a/b","action":"disable","digest":"ab"}`, protocol.BadRequest},
+		{"plugin.change", `{"id":"a/b","action":"approve","revision":"ab"}`, protocol.BadRequest}, {"plugin.change", `{"id":"a/b","action":"enable"}`, protocol.NotFound},
+		{"plugin.remove", `{"id":"a/b","forceMS":-1}`, protocol.BadRequest}, {"plugin.remove", `{"id":"a/b"}`, protocol.NotFound},
+		{"plugins.trust", `{}`, protocol.BadRequest}, {"plugins.distrust", `{}`, protocol.BadRequest}, {"plugins.distrust", `{"root":"/none"}`, protocol.NotFound},
 		{"inbox.cancel", `{"sessionID":"ses_a","id":"msg_1"}`, protocol.Conflict}, {"inbox.change", `{"sessionID":"ses_a","id":"msg_2"}`, protocol.NotFound},
 		{"session.move", `{"sessionID":"ses_a","location":{"workspace":"w"}}`, protocol.BadRequest},
 		{"session.nothing", `{}`, protocol.BadRequest}, {"session.get", `{"sessionID":"ses_b"}`, protocol.NotFound},
@@ -149,6 +164,7 @@ func TestRequestRights(t *testing.T) {
 	for method, allowed := range map[string]bool{
 		"session.get": true, "session.prompt": false, "session.create": false, "session.interrupt": false, "session.resume": false, "session.compact": false, "permission.reply": false,
 		"question.answer": false, "question.dismiss": false, "approval.remove": false, "session.todos": true,
+		"plugin.add": false, "plugin.change": false, "plugin.remove": false, "plugins.trust": false, "plugins.distrust": false, "plugins.reload": false,
 	} {
 		p.send(`{"t":"req","id":"r","method":"` + method + `","params":{"sessionID":"` + session + `"}}`)
 		if res := expect[*protocol.Res](p); res.OK != allowed || (!allowed && res.Error.Code != protocol.Forbidden) {

@@ -11,7 +11,7 @@ import (
 	"github.com/plinthhost/plinth/client/protocol"
 )
 
-// subscription is one session followed over a live connection. The writer owns
+// subscription is one session, or the host, followed over a live connection. The writer owns
 // it; only the two marks are set by its waiter.
 type subscription struct {
 	name   string
@@ -48,11 +48,10 @@ func (w *writer) open(ctx context.Context, frame *protocol.Sub) (*subscription, 
 	if err := w.principal.authorise(protocol.ScopeRead); err != nil {
 		return nil, err
 	}
+	log, err := followed(frame)
 	switch {
-	case frame.Scope != protocol.ScopeSession:
-		return nil, protocol.Errorf(protocol.BadRequest, "scope %q is not served by this version; it serves %q", clip(frame.Scope), protocol.ScopeSession)
-	case frame.Session == "":
-		return nil, protocol.Errorf(protocol.BadRequest, "field \"session\" is missing")
+	case err != nil:
+		return nil, err
 	case frame.Window != 0:
 		return nil, protocol.Errorf(protocol.BadRequest, "windows are not served by this version; leave \"window\" out")
 	case w.find(frame.Sub) != nil:
@@ -64,7 +63,7 @@ func (w *writer) open(ctx context.Context, frame *protocol.Sub) (*subscription, 
 	if err != nil {
 		return nil, err
 	}
-	t, err := w.server.openTail(ctx, frame.Session, frame.After)
+	t, err := w.server.openTail(ctx, log, frame.After)
 	if err != nil {
 		return nil, err
 	}
@@ -77,6 +76,29 @@ func (w *writer) open(ctx context.Context, frame *protocol.Sub) (*subscription, 
 	}
 	sub.eventsDirty.Store(true)
 	return sub, nil
+}
+
+// followed is what a subscription is on: a session's id, or HostEvents.
+func followed(frame *protocol.Sub) (string, error) {
+	switch {
+	case frame.Scope == protocol.ScopeSession && frame.Session == "":
+		return "", protocol.Errorf(protocol.BadRequest, "field \"session\" is missing")
+	case frame.Scope == protocol.ScopeSession:
+		return frame.Session, isSession(frame.Session)
+	case frame.Scope != protocol.ScopeHost:
+		return "", protocol.Errorf(protocol.BadRequest, "scope %q is not served by this version; it serves %q and %q", clip(frame.Scope), protocol.ScopeSession, protocol.ScopeHost)
+	case frame.Session != "" || frame.Deltas:
+		return "", protocol.Errorf(protocol.BadRequest, "fields \"session\" and \"deltas\" have no place in the scope %q; leave them out", protocol.ScopeHost)
+	}
+	return protocol.HostEvents, nil
+}
+
+// isSession refuses the name of the host's events, which is no session's.
+func isSession(id string) error {
+	if id == protocol.HostEvents {
+		return protocol.Errorf(protocol.NotFound, "session %s: not found", id)
+	}
+	return nil
 }
 
 // wait turns wakes into marks and pokes the writer.

@@ -71,7 +71,8 @@ func documentKeys(t *testing.T) []keyOf {
 			inner, kind := unwrap(structs, field.Type)
 			switch {
 			case key == "plugins":
-				keys = append(keys, keyOf{"plugins.folders", "list of strings", ""})
+				keys = append(keys, keyOf{"plugins.folders", "list of strings", ""}, keyOf{"plugins.files", "list of strings", ""},
+					keyOf{"plugins.development", "true or false", ""})
 				for _, setting := range known(t, "[plugins.\"a/b\"]\nzz = 1\n") {
 					keys = append(keys, keyOf{`plugins."OWNER/NAME".` + setting, pluginKinds[setting].kind, pluginKinds[setting].preset})
 				}
@@ -98,6 +99,7 @@ func documentKeys(t *testing.T) []keyOf {
 var pluginKinds = map[string]keyOf{
 	"enabled":  {kind: "true or false", preset: "`true`"},
 	"required": {kind: "true or false", preset: "`false`"},
+	"order":    {kind: "whole number", preset: "`0`"},
 	"config":   {kind: "table", preset: "–"},
 	"limits":   {kind: "table", preset: "–"},
 	"secrets":  {kind: "table", preset: "–"},

@@ -195,7 +195,7 @@ func TestProblems(t *testing.T) {
 		"turns":            {"[runner]\nmax_turns = 0", "FILE:2: runner.max_turns = 0: must be from 1 to 1000"},
 		"tools":            {"runner.max_parallel_tools = 257", "FILE:1: runner.max_parallel_tools = 257: must be from 1 to 256"},
 		"plugin id":        {"[plugins.weather]\nenabled = true", `FILE:1: plugins.weather: a plugin's table is named by its id, like [plugins."acme/weather"]`},
-		"plugin key":       {"[plugins.\"a/b\"]\nenable = true", `FILE:2: plugins."a/b".enable: unknown key; known here: enabled, required, engine, config, limits, record, secrets`},
+		"plugin key":       {"[plugins.\"a/b\"]\nenable = true", `FILE:2: plugins."a/b".enable: unknown key; known here: enabled, required, order, engine, config, limits, record, secrets`},
 		"plugin enabled":   {"[plugins.\"a/b\"]\nenabled = \"yes\"", `FILE:2: plugins."a/b".enabled = "yes": must be true or false`},
 		"plugin required":  {"[plugins.\"a/b\"]\nrequired = 1", `FILE:2: plugins."a/b".required = 1: must be true or false`},
 		"timezone":         {"timezone = \"Berlin\"", `FILE:1: timezone = "Berlin": must be the name of a time zone, like "Europe/Berlin" or "UTC"`},
@@ -248,6 +248,27 @@ func TestProblemsOfVariablesAndFlags(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v\nhas no %s", err, want)
 		}
+	}
+}
+
+// TestDevelopment: plugins are granted all only where the operator says so.
+func TestDevelopment(t *testing.T) {
+	_, environ := home(t, "[plugins]\ndevelopment = false")
+	for name, test := range map[string]struct {
+		sources config.Sources
+		want    bool
+	}{
+		"file":     {config.Sources{Environ: environ}, false},
+		"variable": {config.Sources{Environ: append(environ, "PLINTH_PLUGINS_DEVELOPMENT=true")}, true},
+		"flag":     {config.Sources{Environ: append(environ, "PLINTH_PLUGINS_DEVELOPMENT=false"), Flags: config.Overrides{Development: true}}, true},
+	} {
+		if got, err := config.Load(test.sources); err != nil || got.Plugins.Development != test.want {
+			t.Errorf("%s: %v, %v", name, got.Plugins.Development, err)
+		}
+	}
+	_, err := config.Load(config.Sources{Environ: append(environ, "PLINTH_PLUGINS_DEVELOPMENT=perhaps")})
+	if err == nil || !strings.Contains(err.Error(), `PLINTH_PLUGINS_DEVELOPMENT: plugins.development = "perhaps": must be true or false`) {
+		t.Error(err)
 	}
 }
 

@@ -120,6 +120,9 @@ func (l *loader) flags(flags Overrides) {
 		"--allowed-hosts": strings.Join(flags.AllowedHosts, ","), "--allowed-origins": strings.Join(flags.AllowedOrigins, ","),
 		"--plugins": strings.Join(flags.PluginFolders, string(filepath.ListSeparator)),
 	}
+	if flags.Development {
+		given["--dev"] = "true"
+	}
 	if flags.MaxTurns != 0 {
 		given["--max-turns"] = strconv.Itoa(flags.MaxTurns)
 	}

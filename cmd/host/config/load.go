@@ -31,6 +31,7 @@ type Overrides struct {
 	MaxTurns         int
 	MaxParallelTools int
 	PluginFolders    []string // --plugins
+	Development      bool     // --dev
 	LogLevel         string   // --log-level
 }
 

@@ -458,14 +458,6 @@ func (m questions) Todos(_ context.Context, session string) (protocol.TodoList, 
 	return protocol.TodoList{Todos: slices.Clone(m.todos[session]), Cursor: m.head(r)}, nil
 }
 
-type plugins struct{ *Memory }
-
-func (m plugins) List(context.Context) (protocol.PluginList, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return protocol.PluginList{Plugins: slices.Clone(m.plugins)}, m.failure
-}
-
 type agents struct{ *Memory }
 
 func (m agents) List(context.Context) (protocol.AgentList, error) {

@@ -23,6 +23,7 @@ type Memory struct {
 	mu       sync.Mutex
 	logID    string
 	sessions map[string]*record
+	host     *record  // its events
 	order    []string // session ids, oldest first
 	receipts map[string]protocol.Receipt
 	asks     map[string]*ask
@@ -31,6 +32,7 @@ type Memory struct {
 	todos    map[string][]protocol.Todo          // by session
 	watchers map[string]map[*store.Wake]struct{} // by session
 	plugins  []protocol.Plugin
+	trusted  []string // roots of projects
 	agents   protocol.AgentList
 	blobs    map[string][]byte // by digest
 	models   []protocol.Model
@@ -65,7 +67,7 @@ type puzzle struct {
 func New() *Memory {
 	return &Memory{
 		TokenStore: server.NewTokenStore(NewKV(), time.Now),
-		logID:      "log_memory", sessions: map[string]*record{}, receipts: map[string]protocol.Receipt{},
+		logID:      "log_memory", sessions: map[string]*record{}, host: &record{}, receipts: map[string]protocol.Receipt{},
 		asks: map[string]*ask{}, puzzles: map[string]*puzzle{}, todos: map[string][]protocol.Todo{}, watchers: map[string]map[*store.Wake]struct{}{},
 		blobs: map[string][]byte{},
 		left:  make(chan struct{}, 1),
@@ -143,7 +145,7 @@ func (m *Memory) append(session, actor, eventType string, data any) protocol.Eve
 	if err != nil {
 		panic(fmt.Sprintf("servertest: encode %s: %v", eventType, err))
 	}
-	r := m.sessions[session]
+	r := m.record(session)
 	event := protocol.Event{
 		Session: session, Seq: int64(len(r.events)), Type: eventType, Version: 1, ID: m.id("evt_"),
 		Time: time.Now().UTC().Truncate(time.Millisecond), Actor: actor, Data: encoded,
@@ -165,10 +167,13 @@ func (m *Memory) id(prefix string) string {
 func (m *Memory) Head(session string) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.head(m.sessions[session])
+	return m.head(m.record(session))
 }
 
 func (m *Memory) head(r *record) string {
+	if len(r.events) == 0 {
+		return protocol.NewCursor(m.logID, -1, "").String()
+	}
 	last := r.events[len(r.events)-1]
 	return protocol.NewCursor(m.logID, last.Seq, last.ID).String()
 }
@@ -177,7 +182,7 @@ func (m *Memory) head(r *record) string {
 func (m *Memory) Events(session string) []protocol.Event {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return append([]protocol.Event(nil), m.sessions[session].events...)
+	return append([]protocol.Event(nil), m.record(session).events...)
 }
 
 // Unwatched returns when nobody is registered for commits or growth any more.
@@ -209,7 +214,7 @@ func (m *Memory) watching() int {
 func (m *Memory) Prune(session string, first int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.sessions[session].first = first
+	m.record(session).first = first
 }
 
 // Delete makes the session a tombstone and pokes who watches.
@@ -313,9 +318,17 @@ func (r *record) settlement(message string) chan protocol.PromptResult {
 	return r.settled[message]
 }
 
-// find answers a session's record, with m.mu held.
+// record is a session's, or the host's.
+func (m *Memory) record(id string) *record {
+	if id == protocol.HostEvents {
+		return m.host
+	}
+	return m.sessions[id]
+}
+
+// find answers a record, with m.mu held.
 func (m *Memory) find(id string) (*record, error) {
-	r := m.sessions[id]
+	r := m.record(id)
 	switch {
 	case r == nil:
 		return nil, protocol.Errorf(protocol.NotFound, "there is no session %q", id)

@@ -1,0 +1,218 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/plinthhost/plinth/client"
+	"github.com/plinthhost/plinth/client/protocol"
+)
+
+func (c *cli) pluginCommand() *cobra.Command {
+	command := &cobra.Command{Use: "plugin", Short: "Work on a plugin"}
+	command.AddCommand(c.pluginAdd(), c.pluginList(), c.pluginShow(), c.pluginApprove(), c.pluginReload(), c.pluginRollback(),
+		c.pluginDisable(), c.pluginEnable(), c.pluginRemove(), c.pluginTrust(), c.pluginDistrust(),
+		c.packCommand(), c.inspectCommand(), c.syncCommand(), c.lockCommand(), c.rehearseCommand(), c.replayCommand())
+	return command
+}
+
+// projectFlag adds the flag that names a project.
+func projectFlag(command *cobra.Command, project *string) {
+	command.Flags().StringVar(project, "project", "", "of the project that this folder is in (default: the global level)")
+}
+
+// onPlugin runs something on the host about a plugin in a scope.
+func (c *cli) onPlugin(ctx context.Context, id, project string, run func(host *client.Client, named protocol.PluginParams) error) error {
+	if owner, name, ok := strings.Cut(id, "/"); id != "" && (!ok || owner == "" || name == "" || strings.Contains(name, "/")) {
+		return &exitError{exitUsage, fmt.Errorf("%q is no plugin's id; write OWNER/NAME, as plinth plugin list shows it", oneLine(id, 100))}
+	}
+	location, err := locationOf(project)
+	if err != nil {
+		return err
+	}
+	host, closeHost, err := c.connect(ctx, true)
+	if err != nil {
+		return err
+	}
+	defer closeHost()
+	return run(host, protocol.PluginParams{ID: id, Location: location})
+}
+
+// locationOf is the absolute path of a folder; empty for none.
+func locationOf(folder string) (string, error) {
+	if folder == "" {
+		return "", nil
+	}
+	absolute, err := filepath.Abs(folder)
+	if err != nil {
+		return "", &exitError{exitUsage, err}
+	}
+	return absolute, nil
+}
+
+// change carries out an action and says how the plugin is then.
+func (c *cli) changePlugin(ctx context.Context, id, project string, change protocol.ChangePlugin) error {
+	return c.onPlugin(ctx, id, project, func(host *client.Client, named protocol.PluginParams) error {
+		plugin, err := host.ChangePlugin(ctx, named, change)
+		if err != nil {
+			return err
+		}
+		return c.tellPlugin(plugin)
+	})
+}
+
+// tellPlugin prints one line on how a plugin is, and what is to do about it.
+func (c *cli) tellPlugin(plugin protocol.Plugin) error {
+	revision := ""
+	if plugin.Serving && plugin.Revision != "" {
+		revision = "  revision " + plugin.Revision
+	}
+	if _, err := fmt.Fprintf(c.out, "%s  %s  %s%s\n", oneLine(plugin.ID, 100), oneLine(plugin.Version, 40), plugin.State, revision); err != nil {
+		return err
+	}
+	if plugin.Error != "" && plugin.State != protocol.PluginActive {
+		fmt.Fprintf(c.errors, "%s\n", oneLine(plugin.Error, 2000))
+	}
+	if plugin.State == protocol.PluginDisabled && !plugin.Configured {
+		fmt.Fprintf(c.errors, "it serves when it is enabled: plinth plugin enable %s\n", oneLine(plugin.ID, 100))
+	}
+	return nil
+}
+
+func (c *cli) pluginReload() *cobra.Command {
+	var project string
+	command := &cobra.Command{
+		Use:   "reload [ID]",
+		Short: "Look again at where a plugin came from; without an ID, read the configuration of all again",
+		Args:  usage(cobra.MaximumNArgs(1)),
+		RunE: func(command *cobra.Command, args []string) error {
+			ctx := command.Context()
+			if len(args) == 1 {
+				return c.changePlugin(ctx, args[0], project, protocol.ChangePlugin{Action: protocol.ActionReload})
+			}
+			if project != "" {
+				return &exitError{exitUsage, errors.New("--project goes with the ID of a plugin")}
+			}
+			return c.onPlugin(ctx, "", "", func(host *client.Client, _ protocol.PluginParams) error {
+				list, err := host.ReloadPlugins(ctx)
+				if err == nil {
+					_, err = fmt.Fprintf(c.out, "%d plugins under the configuration of now\n", len(list.Plugins))
+				}
+				return err
+			})
+		},
+	}
+	projectFlag(command, &project)
+	return command
+}
+
+func (c *cli) pluginRollback() *cobra.Command {
+	var project string
+	command := &cobra.Command{
+		Use:   "rollback ID [REVISION]",
+		Short: "Have an earlier revision serve again, the one before or the one named",
+		Args:  usage(cobra.RangeArgs(1, 2)),
+		RunE: func(command *cobra.Command, args []string) error {
+			return c.changePlugin(command.Context(), args[0], project, protocol.ChangePlugin{Action: protocol.ActionRollback, Revision: strings.Join(args[1:], "")})
+		},
+	}
+	projectFlag(command, &project)
+	return command
+}
+
+func (c *cli) pluginDisable() *cobra.Command {
+	return c.simpleChange("disable ID", "Have a plugin serve no more until it is enabled", protocol.ActionDisable)
+}
+
+func (c *cli) pluginEnable() *cobra.Command {
+	return c.simpleChange("enable ID", "Let a disabled or quarantined plugin serve again", protocol.ActionEnable)
+}
+
+func (c *cli) simpleChange(use, short string, action protocol.PluginAction) *cobra.Command {
+	var project string
+	command := &cobra.Command{
+		Use: use, Short: short, Args: usage(cobra.ExactArgs(1)),
+		RunE: func(command *cobra.Command, args []string) error {
+			return c.changePlugin(command.Context(), args[0], project, protocol.ChangePlugin{Action: action})
+		},
+	}
+	projectFlag(command, &project)
+	return command
+}
+
+func (c *cli) pluginRemove() *cobra.Command {
+	var project string
+	var purge bool
+	var force time.Duration
+	command := &cobra.Command{
+		Use:   "remove ID",
+		Short: "Remove a plugin; turns that use it go on to their end",
+		Example: `  plinth plugin remove acme/weather
+  plinth plugin remove acme/weather --purge --force=30s`,
+		Args: usage(cobra.ExactArgs(1)),
+		RunE: func(command *cobra.Command, args []string) error {
+			if force < 0 || force > 24*time.Hour || force > 0 && force < time.Millisecond {
+				return &exitError{exitUsage, fmt.Errorf("--force is %v; it must be 1ms to 24h", force)}
+			}
+			return c.onPlugin(command.Context(), args[0], project, func(host *client.Client, named protocol.PluginParams) error {
+				err := host.RemovePlugin(command.Context(), named, protocol.RemovePlugin{Purge: purge, ForceMS: force.Milliseconds()})
+				if err == nil {
+					_, err = fmt.Fprintf(c.out, "%s  removed\n", args[0])
+				}
+				return err
+			})
+		},
+	}
+	projectFlag(command, &project)
+	command.Flags().BoolVar(&purge, "purge", false, "remove what it stored at once, not after 30 days")
+	command.Flags().DurationVar(&force, "force", 0, "end turns that use it after this time; at once without one")
+	command.Flags().Lookup("force").NoOptDefVal = "1ms"
+	return command
+}
+
+func (c *cli) pluginTrust() *cobra.Command {
+	return &cobra.Command{
+		Use:   "trust DIR",
+		Short: "Let the plugins of a project be approved, each version by itself",
+		Args:  usage(cobra.ExactArgs(1)),
+		RunE: func(command *cobra.Command, args []string) error {
+			return c.onPlugin(command.Context(), "", args[0], func(host *client.Client, named protocol.PluginParams) error {
+				folder, err := host.TrustFolder(command.Context(), named.Location)
+				if err != nil {
+					return err
+				}
+				fmt.Fprintf(c.out, "%s is trusted\n", plain(folder.Root))
+				for _, plugin := range folder.Plugins {
+					if plugin.Held != nil {
+						fmt.Fprintf(c.errors, "%s %s waits: plinth plugin approve %s --project %s\n",
+							oneLine(plugin.ID, 100), oneLine(plugin.Held.Version, 40), oneLine(plugin.ID, 100), plain(args[0]))
+					}
+				}
+				return nil
+			})
+		},
+	}
+}
+
+func (c *cli) pluginDistrust() *cobra.Command {
+	return &cobra.Command{
+		Use:   "distrust DIR",
+		Short: "Take a project's trust back; its plugins are removed",
+		Args:  usage(cobra.ExactArgs(1)),
+		RunE: func(command *cobra.Command, args []string) error {
+			return c.onPlugin(command.Context(), "", args[0], func(host *client.Client, named protocol.PluginParams) error {
+				err := host.DistrustFolder(command.Context(), named.Location)
+				if err == nil {
+					_, err = fmt.Fprintf(c.out, "%s is trusted no more\n", plain(named.Location))
+				}
+				return err
+			})
+		},
+	}
+}
