@@ -71,9 +71,11 @@ func (m *Manager) called(s *slot, serving *serving, sessionID string, fault *bri
 	var counted *probation.Fault
 	if fault != nil {
 		counted = &probation.Fault{Kind: string(fault.Kind), Reason: fault.Err.Error()}
-		m.soon(s, serving, func() {
-			m.note(s, session.PluginFaulted{Plugin: s.id, Location: s.location, Revision: serving.revision, Session: sessionID,
-				Fault: string(fault.Kind), Message: clip(fault.Err.Error())})
+		m.inTurn(s, func() { // also when the revision has fallen by it meanwhile
+			if known, _ := s.look(); known.At(serving.revision) != nil {
+				m.note(s, session.PluginFaulted{Plugin: s.id, Location: s.location, Revision: serving.revision, Session: sessionID,
+					Fault: string(fault.Kind), Message: clip(fault.Err.Error())})
+			}
 		})
 	}
 	switch result := t.probation.Call(time.Now(), sessionID, counted); result.Verdict {
@@ -92,19 +94,22 @@ func (m *Manager) called(s *slot, serving *serving, sessionID string, fault *bri
 
 // soon runs something with the slot's turn, if the revision still serves then.
 func (m *Manager) soon(s *slot, serving *serving, run func()) {
-	if m.begin() != nil {
-		return
-	}
-	go func() {
-		defer m.work.Done()
+	m.inTurn(s, func() {
+		if _, now := s.look(); now == serving {
+			run()
+		}
+	})
+}
+
+// inTurn runs something with the slot's turn, while its caller goes on.
+func (m *Manager) inTurn(s *slot, run func()) {
+	m.aside(func() {
 		if s.take(m.life) != nil {
 			return
 		}
 		defer s.yield()
-		if _, now := s.look(); now == serving {
-			run()
-		}
-	}()
+		run()
+	})
 }
 
 // fell takes a revision back that broke on probation: the one before serves again, or

@@ -25,7 +25,8 @@ type Offer struct {
 
 // Offer proves a plugin and has it serve in the place of the one before, or holds it
 // until somebody approves of what it asks for. When it fails, what served goes on. Of
-// offers that come while one is proved the newest is taken, and answers all of them.
+// offers of one origin that come while one is proved the newest is taken, and answers all
+// of them.
 // Who does not wait for the end leaves it to itself.
 func (m *Manager) Offer(ctx context.Context, offer Offer) (session.Plugin, error) {
 	s, offering, err := m.submit(offer)
@@ -314,8 +315,5 @@ func (m *Manager) record(ctx context.Context, s *slot, by session.Origin, payloa
 	if err := m.options.Ledger.Record(ctx, by, payloads...); err != nil {
 		return err
 	}
-	if err := s.learn(ctx, m.options.Ledger); err != nil && !isGone(err) {
-		return err
-	}
-	return nil
+	return s.learn(ctx, m.options.Ledger)
 }

@@ -13,16 +13,17 @@ type slot struct {
 	id       string
 	location string
 	turn     chan struct{} // has a token while a change is under way
+	learning sync.Mutex    // orders what is read of the log: the latest is what stays known
 
 	mu       sync.Mutex
-	next     *offering      // what the next change is about, when somebody waits for one
+	next     []*offering    // what the next changes are about, one of each origin, in their order
 	known    session.Plugin // what the log says
 	serving  *serving       // nil for none
 	retiring []*retiring    // the oldest first
 }
 
-// offering is a candidate that waits for its turn. A newer one takes its place, and who
-// waited for the older one is answered by it.
+// offering is a candidate that waits for its turn. A newer one of its origin takes its
+// place, and who waited for the older one is answered by it.
 type offering struct {
 	offer Offer
 	done  chan struct{}
@@ -45,24 +46,28 @@ func (s *slot) take(ctx context.Context) error {
 
 func (s *slot) yield() { <-s.turn }
 
-// propose puts the offer in line; first is true when its caller has to see to it.
+// propose puts the offer in line; first is true when its caller has to see to one of the
+// line.
 func (s *slot) propose(offer Offer) (o *offering, first bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.next != nil {
-		s.next.offer = offer
-		return s.next, false
+	for _, waiting := range s.next {
+		if waiting.offer.Source == offer.Source && waiting.offer.Candidate.Origin == offer.Candidate.Origin {
+			waiting.offer = offer
+			return waiting, false
+		}
 	}
-	s.next = &offering{offer: offer, done: make(chan struct{})}
-	return s.next, true
+	o = &offering{offer: offer, done: make(chan struct{})}
+	s.next = append(s.next, o)
+	return o, true
 }
 
-// pick takes the newest offer out of line. Its caller has the turn.
+// pick takes the first offer out of line. Its caller has the turn.
 func (s *slot) pick() *offering {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	picked := s.next
-	s.next = nil
+	picked := s.next[0]
+	s.next = s.next[1:]
 	return picked
 }
 
@@ -72,10 +77,15 @@ func (s *slot) look() (known session.Plugin, serving *serving) {
 	return s.known, s.serving
 }
 
-// learn reads what the log says of the plugin.
+// learn reads what the log says of the plugin, also that it knows none of it any more.
 func (s *slot) learn(ctx context.Context, ledger *session.Plugins) error {
+	s.learning.Lock()
+	defer s.learning.Unlock()
 	known, err := ledger.Get(ctx, s.id, s.location)
-	if err != nil {
+	switch {
+	case isGone(err):
+		known = session.Plugin{ID: s.id, Location: s.location}
+	case err != nil:
 		return err
 	}
 	s.mu.Lock()

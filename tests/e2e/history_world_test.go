@@ -59,6 +59,7 @@ plugin = "core/openai"
 base_url = %q
 [plugins]
 folders = [%q]
+development = true
 [runner]
 recovery = "resume"
 shutdown_grace_ms = 200

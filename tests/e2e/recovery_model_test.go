@@ -239,6 +239,7 @@ plugin = "core/openai"
 base_url = %q
 [plugins]
 folders = [%q]
+development = true
 [runner]
 recovery = %q
 retry_attempts = 6
