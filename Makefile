@@ -24,7 +24,7 @@ SEQUENCES   ?= 10000
 
 .DEFAULT_GOAL := help
 .PHONY: help prerequisites build install demo test race arch crash fuzz lint lint-fix fmt golden plugins plugins-verify guests guests-verify \
-	bench-store bench-turn bench-session bench-context bench-engine bench-boundary model verify verify-long clean
+	bench-store bench-turn bench-session bench-context bench-engine bench-boundary bench-reload soak-reload model verify verify-long clean
 
 help: prerequisites ## this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -100,6 +100,12 @@ bench-engine: prerequisites ## figures of the Wasm engine (needs TinyGo for some
 bench-boundary: prerequisites ## figures of the host operations (needs ripgrep to compare with)
 	$(GO) run ./tests/bench/boundary
 
+bench-reload: prerequisites ## figures of replacing plugins
+	$(GO) run ./tests/bench/reload machine save blocked
+
+soak-reload: prerequisites ## a plugin replaced a thousand times under load
+	$(GO) run ./tests/bench/reload soak
+
 verify: prerequisites ## nothing unformatted, suspicious, untidy or stale
 	@unformatted=$$(gofmt -l -s .); test -z "$$unformatted" || { echo "not formatted, run make fmt:"; echo "$$unformatted"; exit 1; }
 	$(GO) vet $(PACKAGES)
@@ -118,6 +124,7 @@ verify-long: verify lint race guests-verify ## verify, lint, race and the long s
 	$(MAKE) crash CRASH_COUNT=20
 	$(GO) test -count=1 -run TestRecoveryPolicies ./tests/e2e -sessions=100
 	$(GO) test -count=1 -timeout 30m -run TestKilled ./tests/e2e -history-kills=30
+	$(GO) test -count=1 -timeout 30m -run TestPluginsKilled ./tests/e2e -plugin-kills=200
 	$(MAKE) fuzz FUZZTIME=2m
 
 clean: ## remove what was built

@@ -121,7 +121,7 @@ func (m pluginModel) turn(payload session.Payload, now int64) {
 	p := m[at]
 	switch e := payload.(type) {
 	case session.PluginStarted:
-		p.Error, p.Attempts, p.Changed = "", 0, now
+		p.Failed, p.Error, p.Attempts, p.Changed = nil, "", 0, now
 	case session.PluginProved:
 		p.At(e.Revision).Proved = true
 	case session.PluginFaulted:
@@ -137,9 +137,9 @@ func (m pluginModel) turn(payload session.Payload, now int64) {
 				p.Revisions[i].State = session.RevisionRetiring
 			}
 		}
-		p.State, p.Configured, p.Error, p.Attempts, p.Changed = session.PluginStateDisabled, e.Configured, "", 0, now
+		p.State, p.Configured, p.Failed, p.Error, p.Attempts, p.Changed = session.PluginStateDisabled, e.Configured, nil, "", 0, now
 	case session.PluginEnabled:
-		p.State, p.Configured, p.Error, p.Attempts, p.Changed = session.PluginStateStaged, false, "", 0, now
+		p.State, p.Configured, p.Failed, p.Error, p.Attempts, p.Changed = session.PluginStateStaged, false, nil, "", 0, now
 		if p.Held != nil && p.Revision == "" {
 			p.State = session.PluginStateHeld
 		}
@@ -167,7 +167,7 @@ func (m pluginModel) fail(e session.PluginFailed, seq, now int64) {
 			r.State = session.RevisionFailed
 		}
 	}
-	if p.Error, p.Changed = e.Message, now; e.Attempt > 0 {
+	if p.Failed, p.Error, p.Changed = &e, e.Message, now; e.Attempt > 0 {
 		p.Attempts = e.Attempt
 	}
 	if p.State == session.PluginStateStaged || p.State == session.PluginStateHeld {
@@ -179,7 +179,7 @@ func (m pluginModel) fail(e session.PluginFailed, seq, now int64) {
 func serves(p *session.Plugin, revision string, now int64) {
 	r := p.At(revision)
 	r.State, r.Blocked, r.Error, r.Faults, r.Activated, r.Proved = session.RevisionActive, false, "", nil, now, false
-	p.State, p.Revision, p.Error, p.Attempts, p.Changed = session.PluginStateActive, revision, "", 0, now
+	p.State, p.Revision, p.Failed, p.Error, p.Attempts, p.Changed = session.PluginStateActive, revision, nil, "", 0, now
 }
 
 // forgets drops what has ended beyond the ten newest.

@@ -18,8 +18,13 @@ type trial struct {
 	probation *probation.Probation // nil when it is over
 	fallen    bool                 // something is being done about it
 	unproved  bool                 // earlier starts failed, and none has succeeded since
+	recorded  int                  // faults in the log
 	figures   Figures
 }
+
+// maxRecordedFaults is how many faults of one revision's probation are recorded: more say
+// nothing new, and one session alone could make them without end.
+const maxRecordedFaults = 20
 
 // Figures are what the calls of a revision came to in this process.
 type Figures struct {
@@ -41,7 +46,7 @@ func (m *Manager) try(s *slot, next *serving) {
 		for _, fault := range revision.Faults {
 			faults = append(faults, probation.Fault{Time: time.UnixMilli(fault.At), Session: fault.Session, Kind: fault.Fault, Reason: fault.Message})
 		}
-		next.trial.probation = probation.Restore(m.options.Probation, started, faults)
+		next.trial.probation, next.trial.recorded = probation.Restore(m.options.Probation, started, faults), len(faults)
 	}
 	next.plugin.Called = func(session string, fault *bridge.Fault) { m.called(s, next, session, fault) }
 }
@@ -72,50 +77,50 @@ func (m *Manager) called(s *slot, serving *serving, sessionID string, fault *bri
 		return
 	}
 	var counted *probation.Fault
-	faulted := func() {}
 	if fault != nil {
 		counted = &probation.Fault{Kind: string(fault.Kind), Reason: fault.Err.Error()}
-		faulted = func() {
-			m.note(s, session.PluginFaulted{Plugin: s.id, Location: s.location, Revision: serving.revision, Session: sessionID,
-				Fault: string(fault.Kind), Message: clip(fault.Err.Error())})
+		if t.recorded < maxRecordedFaults {
+			t.recorded++
+			m.inTurn(s, func() { // also when the revision has fallen by it meanwhile
+				if known, _ := s.look(); known.At(serving.revision) != nil {
+					m.note(s, session.PluginFaulted{Plugin: s.id, Location: s.location, Revision: serving.revision, Session: sessionID,
+						Fault: string(fault.Kind), Message: clip(fault.Err.Error())})
+				}
+			})
 		}
 	}
 	switch result := t.probation.Call(time.Now(), sessionID, counted); result.Verdict {
 	case probation.Passed:
 		t.probation = nil
 		m.soon(s, serving, func() {
-			faulted()
 			m.note(s, session.PluginProved{Plugin: s.id, Location: s.location, Revision: serving.revision})
 		})
 	case probation.Failed:
 		t.fallen = true
 		reason := fmt.Sprintf("%d of its first %d calls broke it, in %d sessions; the last: %s", result.Faults, result.Calls, result.Sessions, clip(result.Last.Reason))
-		m.soon(s, serving, func() {
-			faulted()
-			m.fell(s, serving, reason)
-		})
+		m.soon(s, serving, func() { m.fell(s, serving, reason) })
 	case probation.Watching:
-		if fault != nil {
-			m.soon(s, serving, faulted)
-		}
 	}
 }
 
 // soon runs something with the slot's turn, if the revision still serves then.
 func (m *Manager) soon(s *slot, serving *serving, run func()) {
-	if m.begin() != nil {
-		return
-	}
-	go func() {
-		defer m.work.Done()
+	m.inTurn(s, func() {
+		if _, now := s.look(); now == serving {
+			run()
+		}
+	})
+}
+
+// inTurn runs something with the slot's turn, while its caller goes on.
+func (m *Manager) inTurn(s *slot, run func()) {
+	m.aside(func() {
 		if s.take(m.life) != nil {
 			return
 		}
 		defer s.yield()
-		if _, now := s.look(); now == serving {
-			run()
-		}
-	}()
+		run()
+	})
 }
 
 // fell takes a revision back that broke on probation: the one before serves again, or

@@ -325,6 +325,9 @@ func (m *Manager) hold(ctx context.Context, s *slot, offer Offer, reason string)
 		return err
 	}
 	m.standIn(s, offer.Candidate)
+	if known.Held != nil { // whose bytes nobody asks for any more
+		m.aside(m.sweepDepot)
+	}
 	return nil
 }
 
@@ -355,10 +358,5 @@ func (m *Manager) record(ctx context.Context, s *slot, by session.Origin, payloa
 	if err := m.options.Ledger.Record(ctx, by, payloads...); err != nil {
 		return err
 	}
-	err := s.learn(ctx, m.options.Ledger)
-	if isGone(err) {
-		s.forget()
-		return nil
-	}
-	return err
+	return s.learn(ctx, m.options.Ledger)
 }

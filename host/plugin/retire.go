@@ -87,7 +87,7 @@ func (m *Manager) note(s *slot, payloads ...session.Payload) {
 		m.options.Logger.Error("what became of a plugin was not recorded", "plugin", s.id, "error", err)
 		return
 	}
-	if err := s.learn(ctx, m.options.Ledger); err != nil && !isGone(err) {
+	if err := s.learn(ctx, m.options.Ledger); err != nil {
 		m.options.Logger.Error("what became of a plugin cannot be read", "plugin", s.id, "error", err)
 	}
 }

@@ -13,6 +13,7 @@ type slot struct {
 	id       string
 	location string
 	turn     chan struct{} // has a token while a change is under way
+	learning sync.Mutex    // orders what is read of the log: the latest is what stays known
 
 	mu       sync.Mutex
 	waiting  []*offering    // what the next changes are about; one for each origin
@@ -77,10 +78,15 @@ func (s *slot) look() (known session.Plugin, serving *serving) {
 	return s.known, s.serving
 }
 
-// learn reads what the log says of the plugin.
+// learn reads what the log says of the plugin, also that it knows none of it any more.
 func (s *slot) learn(ctx context.Context, ledger *session.Plugins) error {
+	s.learning.Lock()
+	defer s.learning.Unlock()
 	known, err := ledger.Get(ctx, s.id, s.location)
-	if err != nil {
+	switch {
+	case isGone(err):
+		known = session.Plugin{ID: s.id, Location: s.location}
+	case err != nil:
 		return err
 	}
 	s.mu.Lock()

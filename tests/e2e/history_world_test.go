@@ -60,6 +60,7 @@ base_url = %q
 [plugins]
 development = true
 folders = [%q]
+development = true
 [runner]
 recovery = "resume"
 shutdown_grace_ms = 200

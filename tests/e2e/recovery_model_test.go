@@ -240,6 +240,7 @@ base_url = %q
 [plugins]
 development = true
 folders = [%q]
+development = true
 [runner]
 recovery = %q
 retry_attempts = 6

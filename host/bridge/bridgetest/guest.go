@@ -165,6 +165,27 @@ func Relay(operation string, request []byte) []byte {
 	return append(abi.EncodeMessage([]byte(operation), nil), request...)
 }
 
+// AsksEither adds an entry that asks the host for the second operation when what it was
+// called with has the byte mark in it, else for the first, and answers as Asks does.
+func (g *Guest) AsksEither(export string, mark byte, first, firstRequest, second, secondRequest, before, after string) *Guest {
+	const or = "\x72" // i32.or
+	var choice strings.Builder
+	for _, pair := range [...][2]string{{first, second}, {string(Message(firstRequest)), string(Message(secondRequest))}} {
+		firstAt, firstLength := g.constant(pair[0])
+		secondAt, secondLength := g.constant(pair[1])
+		choice.WriteString(wasmtest.Code(secondAt, firstAt, wasmtest.Get(2), choose, secondLength, firstLength, wasmtest.Get(2), choose))
+	}
+	g.module.Entry(export,
+		wasmtest.Code(wasmtest.Get(1), wasmtest.Set(3), wasmtest.Loop),
+		wasmtest.Code(wasmtest.Get(0), wasmtest.Get(3), wasmtest.Const(1), wasmtest.Sub, wasmtest.Tee(3), wasmtest.Add, wasmtest.Load8),
+		wasmtest.Code(wasmtest.Const(int32(mark)), wasmtest.Eq, wasmtest.Get(2), or, wasmtest.Set(2)),
+		wasmtest.Code(wasmtest.Get(3), wasmtest.BrIf(0), wasmtest.End),
+		wasmtest.Code(choice.String(), wasmtest.Call(g.ask), wasmtest.Drop),
+		wasmtest.Code(wasmtest.Const(asked), wasmtest.Call(g.read)),
+		g.wrapped(wasmtest.Const(asked), before, after))
+	return g
+}
+
 // AsksOften adds an entry that asks the host for an operation a number of times and
 // answers before + the JSON of the last answer + after.
 func (g *Guest) AsksOften(export string, times int, operation, request, before, after string) *Guest {
