@@ -20,7 +20,7 @@ const ProjectFolder = ".plinth/plugins"
 
 // watching follows the folders that plugins come from.
 type watching struct {
-	watcher *watch.Watcher
+	watcher *watch.Watcher // set by Start
 	// reading has what is read offered in the order of reading.
 	reading sync.Mutex
 
@@ -37,7 +37,12 @@ type watched struct {
 // from reports whether an entry of the folder is one to look at.
 func (w watched) from(path string) bool { return w.only == nil || w.only[path] }
 
-func (w *watching) close() error { return w.watcher.Close() }
+func (w *watching) close() error {
+	if w.watcher == nil {
+		return nil
+	}
+	return w.watcher.Close()
+}
 
 // find answers the folder that an entry is in; ok is false when it is not to look at.
 func (w *watching) find(path string) (folder watched, ok bool) {
@@ -50,17 +55,13 @@ func (w *watching) find(path string) (folder watched, ok bool) {
 // watch follows the configured folders and those of trusted projects, and tries what they
 // hold.
 func (m *Manager) watch(folders, files, trusted []string) error {
-	w := &watching{folders: map[string]watched{}}
-	var err error
-	w.watcher, err = watch.New(watch.Options{Changed: m.changed, Polling: func(directory string, reason error) {
+	watcher, err := watch.New(watch.Options{Changed: m.changed, Polling: func(directory string, reason error) {
 		m.options.Logger.Warn("folders of plugins are looked at each second, as the system does not tell what changes", "directory", directory, "reason", reason)
 	}})
 	if err != nil {
 		return fmt.Errorf("watch the folders of plugins: %w", err)
 	}
-	m.mu.Lock()
-	m.watching = w
-	m.mu.Unlock()
+	m.watching.watcher = watcher
 	for _, folder := range folders {
 		err = errors.Join(err, m.follow(folder, watched{}))
 	}
@@ -265,13 +266,7 @@ func (m *Manager) present(origin string) bool {
 
 // watched reports that plugins of the Location may come from the path.
 func (m *Manager) watched(origin, location string) bool {
-	m.mu.Lock()
-	watching := m.watching
-	m.mu.Unlock()
-	if watching == nil {
-		return false
-	}
-	folder, ok := watching.find(origin)
+	folder, ok := m.watching.find(origin)
 	return ok && folder.root == location
 }
 

@@ -148,7 +148,7 @@ func NewManager(options Options) (*Manager, error) {
 		return nil, err
 	}
 	m := &Manager{options: options, engine: engine, ready: make(chan struct{}), rehearsal: make(chan struct{}, 1), slots: map[place]*slot{}, refused: map[string]Refusal{},
-		builtins: map[string]Candidate{}, trusted: map[string]bool{}, settings: options.Settings, providers: options.Providers}
+		builtins: map[string]Candidate{}, watching: &watching{folders: map[string]watched{}}, trusted: map[string]bool{}, settings: options.Settings, providers: options.Providers}
 	m.life, m.end = context.WithCancel(context.Background())
 	return m, nil
 }
@@ -239,13 +239,9 @@ func (m *Manager) forgive(origin string) {
 func (m *Manager) Close() error {
 	m.mu.Lock()
 	m.closed = true
-	watching := m.watching
 	m.mu.Unlock()
 	m.end()
-	var err error
-	if watching != nil {
-		err = watching.close()
-	}
+	err := m.watching.close()
 	m.work.Wait() // what is under way ends with life; none begins
 	for _, s := range m.all() {
 		m.options.Registries.Remove(s.id, s.location) // also what stands in for one that failed

@@ -52,7 +52,7 @@ func TestAVersionThatBreaksIsRolledBack(t *testing.T) {
 	if !taken.Blocked || !strings.HasPrefix(taken.Error, reason) || !strings.HasPrefix(status.Error, reason) || len(taken.Faults) != 3 || taken.Faults[0].Session != "ses_1" || taken.Faults[0].Fault != "trap" {
 		t.Errorf("%+v", status.Plugin)
 	}
-	want := fmt.Sprintf("plugin acme/a from test.wasm: this version was rolled back: %s; roll back to %s to have it all the same", taken.Error, broken)
+	want := fmt.Sprintf("plugin acme/a from test.wasm: refused: this version was rolled back: %s; roll back to %s to have it all the same", taken.Error, broken)
 	if err := w.add(bad); err == nil || err.Error() != want {
 		t.Errorf("%v", err)
 	}
