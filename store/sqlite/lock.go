@@ -37,10 +37,7 @@ func acquireLock(path string) (*lockFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := flock(file); err != nil {
-		if errors.Is(err, unix.EWOULDBLOCK) {
-			err = readHolder(file)
-		}
+	if err := waitForLock(file); err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
 	l := &lockFile{file: file}
@@ -48,6 +45,34 @@ func acquireLock(path string) (*lockFile, error) {
 		return nil, errors.Join(fmt.Errorf("write %s: %w", path, err), l.release())
 	}
 	return l, nil
+}
+
+// A process that was killed while it started another may be outlived by that one's first
+// moments, in which it has the lock, too.
+const (
+	orphanPatience = 2 * time.Second
+	orphanPause    = 10 * time.Millisecond
+)
+
+// waitForLock locks the file. While the holder is a process of this computer that is no
+// more, it tries again for a while.
+func waitForLock(file *os.File) error {
+	for began := time.Now(); ; time.Sleep(orphanPause) {
+		err := flock(file)
+		if !errors.Is(err, unix.EWOULDBLOCK) {
+			return err
+		}
+		holder := readHolder(file)
+		if !holder.dead() || time.Since(began) > orphanPatience {
+			return holder
+		}
+	}
+}
+
+// dead reports that the holder ran on this computer and does not any more.
+func (e *LockedError) dead() bool {
+	here, err := os.Hostname()
+	return err == nil && e.PID > 0 && e.Host == here && errors.Is(unix.Kill(e.PID, 0), unix.ESRCH)
 }
 
 func flock(file *os.File) error {
@@ -73,9 +98,9 @@ func (l *lockFile) writeHolder() error {
 }
 
 // readHolder answers a *LockedError with what the holder wrote.
-func readHolder(file *os.File) error {
+func readHolder(file *os.File) *LockedError {
 	locked := &LockedError{Path: file.Name()}
-	content, err := io.ReadAll(io.LimitReader(file, 4096))
+	content, err := io.ReadAll(io.NewSectionReader(file, 0, 4096))
 	if err != nil {
 		return locked
 	}

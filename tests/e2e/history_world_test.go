@@ -60,7 +60,6 @@ base_url = %q
 [plugins]
 development = true
 folders = [%q]
-development = true
 [runner]
 recovery = "resume"
 shutdown_grace_ms = 200

@@ -233,7 +233,7 @@ func (l *ledger) readTables(ctx context.Context, tx *sql.Tx) error {
 			if err := json.Unmarshal([]byte(body.String), &staged); err != nil {
 				return err
 			}
-			if staged.Source != "builtin" {
+			if staged.Source != "builtin" && staged.Source != "native" {
 				l.digests = append(l.digests, staged.Digest)
 			}
 			if s := session.RevisionState(state.String); s == session.RevisionStaged || s == session.RevisionRetiring {

@@ -240,7 +240,6 @@ base_url = %q
 [plugins]
 development = true
 folders = [%q]
-development = true
 [runner]
 recovery = %q
 retry_attempts = 6
