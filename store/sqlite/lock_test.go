@@ -33,7 +33,7 @@ func TestTheLockOfADeadProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	given := make(chan error, 1)
-	time.AfterFunc(50*time.Millisecond, func() { given <- held.release() })
+	time.AfterFunc(50*time.Millisecond, func() { given <- held.file.Close() }) // as the kernel does
 	again, err := acquireLock(path)
 	if err != nil {
 		t.Fatalf("the lock of a process that is dead: %v", err)
