@@ -53,7 +53,7 @@ func TestPluginsAreSynchronised(t *testing.T) {
 	list(entry(candidate.Digest, ""))
 	says("it cannot do without kv.get; grant kv", exitFailed, "sync")
 	list(entry(candidate.Digest, `"kv"`))
-	says("replace   acme/pair  no version of it serves", 0, "sync")
+	says("add       acme/pair  it is not here", 0, "sync")
 	if printed, err := r.command("plugins"); err != nil || !strings.Contains(printed, "acme/pair         1.2.0  active") {
 		t.Fatalf("%s, %v", printed, err)
 	}
