@@ -107,7 +107,7 @@ func TestTheDirectoriesAreBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.Provider.Script(Calls("read", `{"paths":["/work/first/x.go"]}`), Calls("read", string(encoded), `{"paths":["/work/z/x.go"]}`), Say("Done"))
+	w.Provider.Script(Calls("read", `{"paths":["/work/first/x.go"]}`), Calls("read", string(encoded)), Calls("read", `{"paths":["/work/z/x.go"]}`), Say("Done"))
 	id := w.Create()
 	settled(t, w, id)
 	last := (*seen)[len(*seen)-1]
