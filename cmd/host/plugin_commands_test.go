@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -18,7 +19,9 @@ import (
 	"github.com/plinthhost/plinth/client/protocol"
 	"github.com/plinthhost/plinth/cmd/host/config"
 	"github.com/plinthhost/plinth/host/bridge/bridgetest"
+	"github.com/plinthhost/plinth/host/plugin"
 	"github.com/plinthhost/plinth/host/server"
+	"github.com/plinthhost/plinth/host/wasm/wasmtest"
 	"github.com/plinthhost/plinth/session"
 )
 
@@ -112,23 +115,52 @@ func TestPluginLife(t *testing.T) {
 	r.pluginSays(exitUsage, []string{`"weather" is no plugin's id`}, "show", "weather")
 }
 
+// faulty packs another version of the weather with this module, and more in its folder.
+func faulty(t *testing.T, module []byte, tables string, files map[string]string) []byte {
+	t.Helper()
+	folder := t.TempDir()
+	all := map[string]string{"guest.wasm": string(module), plugin.ManifestName: "schema = 1\nid = \"acme/weather\"\nversion = \"2.0.0\"\ndescription = \"d\"\n" +
+		"[[tool]]\nname = \"weather\"\ndescription = \"d\"\ninput = '{\"type\":\"object\"}'\npermission = \"by-operation\"\n" + tables}
+	maps.Copy(all, files)
+	for name, content := range all {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	packed, err := plugin.Pack(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return packed
+}
+
 // TestPluginFailures: why a version does not come to serve is one sentence, the same at
-// the terminal, over HTTP and in the host's events.
+// the terminal, over HTTP and in the host's live events. What served goes on.
 func TestPluginFailures(t *testing.T) {
 	r := newRig(t)
+	says := func() *bridgetest.Guest { return bridgetest.New().Answers(abi.ExportTool, `{"ok":{"content":[]}}`) }
+	uncompilable := new(wasmtest.Module)
+	uncompilable.Memory(64, 0)
+	uncompilable.Func(abi.ExportMarker, nil, nil, nil, wasmtest.Const(1)) // a value is left over
+	uncompilable.Func(abi.ExportAlloc, wasmtest.Types(wasmtest.I32), wasmtest.Types(wasmtest.I32), nil, wasmtest.Const(0))
+	uncompilable.Func(abi.ExportTool, wasmtest.Types(wasmtest.I32, wasmtest.I32), wasmtest.Types(0x7e), nil, wasmtest.Const64(0))
 	r.pluginSays(exitOK, nil, "add", r.file("good.wasm", weather("1.0.0", "")))
 	for name, test := range map[string]struct {
 		wasm  []byte
 		stage string
 		text  string
 	}{
+		"does not compile": {faulty(t, uncompilable.Bytes(), "", nil), "load", "module acme/weather"},
+		"traps at the start": {faulty(t, says().Traps(abi.ExportInit).Bytes(), "", nil), "load", "an instance does not start"},
+		"fails a golden": {faulty(t, says().Bytes(), "[[golden]]\nexport = \"tool\"\ninput = \"in.json\"\noutput = \"out.json\"\n",
+			map[string]string{"in.json": `{"body":{}}`, "out.json": `{"ok":{"content":[{"type":"text","text":"sun"}]}}`}), "golden", "out.json"},
 		"no export": {bridgetest.New().Packed("schema = 1\nid = \"acme/none\"\nversion = \"1.0.0\"\ndescription = \"d\"\n" +
 			"[[tool]]\nname = \"other\"\ndescription = \"d\"\ninput = '{\"type\":\"object\"}'\npermission = \"by-operation\"\n"), "load", "tool"},
 		"a name in use": {bridgetest.New().Answers(abi.ExportTool, `{"ok":{"content":[]}}`).Packed("schema = 1\nid = \"acme/twin\"\nversion = \"1.0.0\"\ndescription = \"d\"\n" +
 			"[[tool]]\nname = \"weather\"\ndescription = \"d\"\ninput = '{\"type\":\"object\"}'\npermission = \"by-operation\"\n"), "contribute", "acme/weather"},
 	} {
 		path := r.file("bad.wasm", test.wasm)
-		head, err := r.backend.headSeq(t.Context(), session.Host)
+		head, err := r.backend.head(t.Context(), session.Host)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -138,7 +170,18 @@ func TestPluginFailures(t *testing.T) {
 			t.Errorf("%s: %v %+v", name, err, wire)
 			continue
 		}
-		failed := r.decode(r.await(session.Host, head, is[session.PluginFailed])).(session.PluginFailed)
+		var failed session.PluginFailed
+		for update, err := range r.client().FollowHost(r.within(), client.FollowOptions{After: head, Types: []string{failed.EventType()}}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if update.Event != nil {
+				if err := json.Unmarshal(update.Event.Data, &failed); err != nil {
+					t.Fatal(err)
+				}
+				break
+			}
+		}
 		if failed.Message != wire.Message || failed.Stage != test.stage {
 			t.Errorf("%s: the event says %q, the answer %q", name, failed.Message, wire.Message)
 		}
