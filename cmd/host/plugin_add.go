@@ -20,6 +20,7 @@ import (
 type grantFlags struct {
 	keys     []string
 	all, yes bool
+	asJSON   bool
 }
 
 func (g *grantFlags) add(command *cobra.Command) {
@@ -27,8 +28,15 @@ func (g *grantFlags) add(command *cobra.Command) {
 	set.StringArrayVar(&g.keys, "grant", nil, "grant the request of this key and none that is not named; may be repeated")
 	set.BoolVar(&g.all, "grant-all", false, "grant all that it asks for")
 	set.BoolVar(&g.yes, "yes", false, "the same as --grant-all")
-	command.MarkFlagsMutuallyExclusive("grant", "grant-all")
-	command.MarkFlagsMutuallyExclusive("grant", "yes")
+	jsonFlag(command, &g.asJSON)
+}
+
+// check refuses flags that say different things.
+func (g *grantFlags) check() error {
+	if len(g.keys) > 0 && (g.all || g.yes) {
+		return &exitError{exitUsage, errors.New("--grant names what is granted, and --grant-all and --yes grant all of it; give one")}
+	}
+	return nil
 }
 
 // given reports whether nobody is to be asked.
@@ -50,6 +58,9 @@ terminal. A version that is not approved waits, and what served goes on.`,
 		Args: usage(cobra.ExactArgs(1)),
 		RunE: func(command *cobra.Command, args []string) error {
 			ctx := command.Context()
+			if err := grants.check(); err != nil {
+				return err
+			}
 			return c.onPlugin(ctx, "", project, func(host *client.Client, named protocol.PluginParams) error {
 				added, err := addPlugin(ctx, host, args[0], sum, named.Location)
 				if err != nil {
@@ -89,7 +100,7 @@ func (c *cli) seeThrough(ctx context.Context, host *client.Client, added protoco
 	case added.State == protocol.PluginActive && grants.given() && (open || len(grants.keys) > 0):
 		return c.approve(ctx, host, added, added.Digest, grants)
 	}
-	return c.tellPlugin(added)
+	return c.tellPlugin(added, grants.asJSON)
 }
 
 func (c *cli) pluginApprove() *cobra.Command {
@@ -101,6 +112,9 @@ func (c *cli) pluginApprove() *cobra.Command {
 		Args:  usage(cobra.ExactArgs(1)),
 		RunE: func(command *cobra.Command, args []string) error {
 			ctx := command.Context()
+			if err := grants.check(); err != nil {
+				return err
+			}
 			return c.onPlugin(ctx, args[0], project, func(host *client.Client, named protocol.PluginParams) error {
 				known, err := host.Plugin(ctx, named)
 				if err != nil {
@@ -133,13 +147,17 @@ func (c *cli) approve(ctx context.Context, host *client.Client, known protocol.P
 		change.Grants = &grants.keys
 	case grants.given() || len(meant.requests) == 0 && known.Location == "":
 	case !c.interactive():
-		return &exitError{exitDenied, fmt.Errorf("%s waits for approval, and there is no terminal to ask at; say --grant KEY for each request that is granted, or --grant-all: plinth plugin approve %s",
-			name, oneLine(known.ID, 100))}
+		var told error
+		if grants.asJSON {
+			told = c.printJSON(known)
+		}
+		return errors.Join(told, &exitError{exitDenied, fmt.Errorf("%s waits for approval, and there is no terminal to ask at; say --grant KEY for each request that is granted, or --grant-all: plinth plugin approve %s",
+			name, namedPlugin(known))})
 	default:
 		keys, ok := askGrants(bufio.NewReader(c.in), c.errors, meant.requests)
 		if !ok {
 			return &exitError{exitDenied, fmt.Errorf("not approved; %s waits. Approve of it with plinth plugin approve %s, or take it out with plinth plugin remove %s",
-				name, oneLine(known.ID, 100), oneLine(known.ID, 100))}
+				name, namedPlugin(known), namedPlugin(known))}
 		}
 		change.Grants = &keys
 	}
@@ -147,7 +165,15 @@ func (c *cli) approve(ctx context.Context, host *client.Client, known protocol.P
 	if err != nil {
 		return err
 	}
-	return c.tellPlugin(approved)
+	return c.tellPlugin(approved, grants.asJSON)
+}
+
+// namedPlugin is how the command line names a plugin.
+func namedPlugin(plugin protocol.Plugin) string {
+	if plugin.Location == "" {
+		return oneLine(plugin.ID, 140)
+	}
+	return oneLine(plugin.ID, 140) + " --project " + oneLine(plugin.Location, 300)
 }
 
 // pluginVersion is what is to be approved.

@@ -27,6 +27,21 @@ func projectFlag(command *cobra.Command, project *string) {
 	command.Flags().StringVar(project, "project", "", "of the project that this folder is in (default: the global level)")
 }
 
+// pluginFlags are those of the commands that change a plugin.
+type pluginFlags struct {
+	project string
+	asJSON  bool
+}
+
+func (f *pluginFlags) add(command *cobra.Command) {
+	projectFlag(command, &f.project)
+	jsonFlag(command, &f.asJSON)
+}
+
+func jsonFlag(command *cobra.Command, asJSON *bool) {
+	command.Flags().BoolVar(asJSON, "json", false, "print JSON")
+}
+
 // onPlugin runs something on the host about a plugin in a scope.
 func (c *cli) onPlugin(ctx context.Context, id, project string, run func(host *client.Client, named protocol.PluginParams) error) error {
 	if owner, name, ok := strings.Cut(id, "/"); id != "" && (!ok || owner == "" || name == "" || strings.Contains(name, "/")) {
@@ -57,18 +72,22 @@ func locationOf(folder string) (string, error) {
 }
 
 // change carries out an action and says how the plugin is then.
-func (c *cli) changePlugin(ctx context.Context, id, project string, change protocol.ChangePlugin) error {
-	return c.onPlugin(ctx, id, project, func(host *client.Client, named protocol.PluginParams) error {
+func (c *cli) changePlugin(ctx context.Context, id string, flags pluginFlags, change protocol.ChangePlugin) error {
+	return c.onPlugin(ctx, id, flags.project, func(host *client.Client, named protocol.PluginParams) error {
 		plugin, err := host.ChangePlugin(ctx, named, change)
 		if err != nil {
 			return err
 		}
-		return c.tellPlugin(plugin)
+		return c.tellPlugin(plugin, flags.asJSON)
 	})
 }
 
-// tellPlugin prints one line on how a plugin is, and what is to do about it.
-func (c *cli) tellPlugin(plugin protocol.Plugin) error {
+// tellPlugin prints one line on how a plugin is, and what is to do about it; as JSON all
+// of it.
+func (c *cli) tellPlugin(plugin protocol.Plugin, asJSON bool) error {
+	if asJSON {
+		return c.printJSON(plugin)
+	}
 	revision := ""
 	if plugin.Serving && plugin.Revision != "" {
 		revision = "  revision " + plugin.Revision
@@ -80,13 +99,13 @@ func (c *cli) tellPlugin(plugin protocol.Plugin) error {
 		fmt.Fprintf(c.errors, "%s\n", oneLine(plugin.Error, 2000))
 	}
 	if plugin.State == protocol.PluginDisabled && !plugin.Configured {
-		fmt.Fprintf(c.errors, "it serves when it is enabled: plinth plugin enable %s\n", oneLine(plugin.ID, 100))
+		fmt.Fprintf(c.errors, "it serves when it is enabled: plinth plugin enable %s\n", namedPlugin(plugin))
 	}
 	return nil
 }
 
 func (c *cli) pluginReload() *cobra.Command {
-	var project string
+	var flags pluginFlags
 	command := &cobra.Command{
 		Use:   "reload [ID]",
 		Short: "Look again at where a plugin came from; without an ID, read the configuration of all again",
@@ -94,35 +113,39 @@ func (c *cli) pluginReload() *cobra.Command {
 		RunE: func(command *cobra.Command, args []string) error {
 			ctx := command.Context()
 			if len(args) == 1 {
-				return c.changePlugin(ctx, args[0], project, protocol.ChangePlugin{Action: protocol.ActionReload})
+				return c.changePlugin(ctx, args[0], flags, protocol.ChangePlugin{Action: protocol.ActionReload})
 			}
-			if project != "" {
+			if flags.project != "" {
 				return &exitError{exitUsage, errors.New("--project goes with the ID of a plugin")}
 			}
 			return c.onPlugin(ctx, "", "", func(host *client.Client, _ protocol.PluginParams) error {
 				list, err := host.ReloadPlugins(ctx)
-				if err == nil {
+				switch {
+				case err != nil:
+				case flags.asJSON:
+					err = c.printJSON(list)
+				default:
 					_, err = fmt.Fprintf(c.out, "%d plugins under the configuration of now\n", len(list.Plugins))
 				}
 				return err
 			})
 		},
 	}
-	projectFlag(command, &project)
+	flags.add(command)
 	return command
 }
 
 func (c *cli) pluginRollback() *cobra.Command {
-	var project string
+	var flags pluginFlags
 	command := &cobra.Command{
 		Use:   "rollback ID [REVISION]",
 		Short: "Have an earlier revision serve again, the one before or the one named",
 		Args:  usage(cobra.RangeArgs(1, 2)),
 		RunE: func(command *cobra.Command, args []string) error {
-			return c.changePlugin(command.Context(), args[0], project, protocol.ChangePlugin{Action: protocol.ActionRollback, Revision: strings.Join(args[1:], "")})
+			return c.changePlugin(command.Context(), args[0], flags, protocol.ChangePlugin{Action: protocol.ActionRollback, Revision: strings.Join(args[1:], "")})
 		},
 	}
-	projectFlag(command, &project)
+	flags.add(command)
 	return command
 }
 
@@ -135,19 +158,26 @@ func (c *cli) pluginEnable() *cobra.Command {
 }
 
 func (c *cli) simpleChange(use, short string, action protocol.PluginAction) *cobra.Command {
-	var project string
+	var flags pluginFlags
 	command := &cobra.Command{
 		Use: use, Short: short, Args: usage(cobra.ExactArgs(1)),
 		RunE: func(command *cobra.Command, args []string) error {
-			return c.changePlugin(command.Context(), args[0], project, protocol.ChangePlugin{Action: action})
+			return c.changePlugin(command.Context(), args[0], flags, protocol.ChangePlugin{Action: action})
 		},
 	}
-	projectFlag(command, &project)
+	flags.add(command)
 	return command
 }
 
+// removedPlugin is what plinth plugin remove --json prints.
+type removedPlugin struct {
+	ID       string `json:"id"`
+	Location string `json:"location,omitempty"`
+	Removed  bool   `json:"removed"`
+}
+
 func (c *cli) pluginRemove() *cobra.Command {
-	var project string
+	var flags pluginFlags
 	var purge bool
 	var force time.Duration
 	command := &cobra.Command{
@@ -160,16 +190,20 @@ func (c *cli) pluginRemove() *cobra.Command {
 			if force < 0 || force > 24*time.Hour || force > 0 && force < time.Millisecond {
 				return &exitError{exitUsage, fmt.Errorf("--force is %v; it must be 1ms to 24h", force)}
 			}
-			return c.onPlugin(command.Context(), args[0], project, func(host *client.Client, named protocol.PluginParams) error {
+			return c.onPlugin(command.Context(), args[0], flags.project, func(host *client.Client, named protocol.PluginParams) error {
 				err := host.RemovePlugin(command.Context(), named, protocol.RemovePlugin{Purge: purge, ForceMS: force.Milliseconds()})
-				if err == nil {
+				switch {
+				case err != nil:
+				case flags.asJSON:
+					err = c.printJSON(removedPlugin{ID: named.ID, Location: named.Location, Removed: true})
+				default:
 					_, err = fmt.Fprintf(c.out, "%s  removed\n", args[0])
 				}
 				return err
 			})
 		},
 	}
-	projectFlag(command, &project)
+	flags.add(command)
 	command.Flags().BoolVar(&purge, "purge", false, "remove what it stored at once, not after 30 days")
 	command.Flags().DurationVar(&force, "force", 0, "end turns that use it after this time; at once without one")
 	command.Flags().Lookup("force").NoOptDefVal = "1ms"
@@ -177,7 +211,8 @@ func (c *cli) pluginRemove() *cobra.Command {
 }
 
 func (c *cli) pluginTrust() *cobra.Command {
-	return &cobra.Command{
+	var asJSON bool
+	command := &cobra.Command{
 		Use:   "trust DIR",
 		Short: "Let the plugins of a project be approved, each version by itself",
 		Args:  usage(cobra.ExactArgs(1)),
@@ -186,6 +221,9 @@ func (c *cli) pluginTrust() *cobra.Command {
 				folder, err := host.TrustFolder(command.Context(), named.Location)
 				if err != nil {
 					return err
+				}
+				if asJSON {
+					return c.printJSON(folder)
 				}
 				fmt.Fprintf(c.out, "%s is trusted\n", plain(folder.Root))
 				for _, plugin := range folder.Plugins {
@@ -198,21 +236,36 @@ func (c *cli) pluginTrust() *cobra.Command {
 			})
 		},
 	}
+	jsonFlag(command, &asJSON)
+	return command
+}
+
+// distrustedFolder is what plinth plugin distrust --json prints.
+type distrustedFolder struct {
+	Root    string `json:"root"`
+	Trusted bool   `json:"trusted"`
 }
 
 func (c *cli) pluginDistrust() *cobra.Command {
-	return &cobra.Command{
+	var asJSON bool
+	command := &cobra.Command{
 		Use:   "distrust DIR",
 		Short: "Take a project's trust back; its plugins are removed",
 		Args:  usage(cobra.ExactArgs(1)),
 		RunE: func(command *cobra.Command, args []string) error {
 			return c.onPlugin(command.Context(), "", args[0], func(host *client.Client, named protocol.PluginParams) error {
 				err := host.DistrustFolder(command.Context(), named.Location)
-				if err == nil {
+				switch {
+				case err != nil:
+				case asJSON:
+					err = c.printJSON(distrustedFolder{Root: named.Location})
+				default:
 					_, err = fmt.Fprintf(c.out, "%s is trusted no more\n", plain(named.Location))
 				}
 				return err
 			})
 		},
 	}
+	jsonFlag(command, &asJSON)
+	return command
 }

@@ -355,3 +355,60 @@ func TestAskGrants(t *testing.T) {
 		}
 	}
 }
+
+// Each command that changes a plugin says as JSON how it is then.
+func TestPluginCommandsAsJSON(t *testing.T) {
+	r := newRig(t)
+	says := func(exit int, into any, args ...string) {
+		t.Helper()
+		out, notes, code := r.terminal(append(append([]string{"plugin"}, args...), "--json")...)
+		if code != exit {
+			t.Fatalf("%v: exit %d\n%s%s", args, code, out, notes)
+		}
+		if err := json.Unmarshal([]byte(out), into); err != nil {
+			t.Fatalf("%v: %v\n%s", args, err, out)
+		}
+	}
+	state := func(exit int, want protocol.PluginState, args ...string) {
+		t.Helper()
+		var told protocol.Plugin
+		says(exit, &told, args...)
+		if told.ID != "acme/weather" || told.State != want {
+			t.Errorf("%v: %+v", args, told)
+		}
+	}
+	first := r.file("weather-1.wasm", weather("1.0.0", requestKV))
+	state(exitDenied, protocol.PluginHeld, "add", first)
+	state(exitOK, protocol.PluginActive, "approve", "acme/weather", "--grant", "kv")
+	state(exitOK, protocol.PluginActive, "add", r.file("weather-2.wasm", weather("2.0.0", requestKV)))
+	state(exitOK, protocol.PluginActive, "rollback", "acme/weather")
+	state(exitOK, protocol.PluginDisabled, "disable", "acme/weather")
+	state(exitOK, protocol.PluginActive, "enable", "acme/weather")
+	state(exitOK, protocol.PluginActive, "reload", "acme/weather")
+	var removed removedPlugin
+	says(exitOK, &removed, "remove", "acme/weather")
+	if removed != (removedPlugin{ID: "acme/weather", Removed: true}) {
+		t.Errorf("%+v", removed)
+	}
+	var trusted protocol.TrustedFolder
+	says(exitOK, &trusted, "trust", r.project)
+	if trusted.Root == "" {
+		t.Errorf("%+v", trusted)
+	}
+	var distrusted distrustedFolder
+	says(exitOK, &distrusted, "distrust", r.project)
+	if distrusted.Root == "" || distrusted.Trusted {
+		t.Errorf("%+v", distrusted)
+	}
+}
+
+// Flags that say different things are a wrong command line, before anything is done.
+func TestGrantFlagsExcludeEachOther(t *testing.T) {
+	r := newRig(t)
+	file := r.file("weather.wasm", weather("1.0.0", requestKV))
+	for _, all := range []string{"--grant-all", "--yes"} {
+		r.pluginSays(exitUsage, []string{"--grant names what is granted", "give one"}, "add", file, "--grant", "kv", all)
+		r.pluginSays(exitUsage, []string{"give one"}, "approve", "acme/weather", "--grant", "kv", all)
+	}
+	r.pluginSays(exitFailed, []string{"there is no plugin acme/weather"}, "show", "acme/weather")
+}

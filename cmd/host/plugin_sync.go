@@ -136,6 +136,12 @@ func (b lockService) Sync(ctx context.Context, caller server.Caller, sync protoc
 func (b lockService) Lock(ctx context.Context) (protocol.PluginLock, error) {
 	b.plugins.Ready(ctx, pluginPatience)
 	list := b.plugins.Locked()
+	for _, entry := range list.Plugins {
+		if !entry.IsURL() && !filepath.IsAbs(entry.Source) {
+			return protocol.PluginLock{}, protocol.Errorf(protocol.Conflict, "the plugin %s came from %q, which is no place that another host finds it at; add it again from a file with an absolute path or from an https address, or remove it",
+				oneLine(entry.ID, 140), oneLine(entry.Source, 300))
+		}
+	}
 	if err := os.MkdirAll(filepath.Dir(b.file), 0o700); err != nil {
 		return protocol.PluginLock{}, fmt.Errorf("make the folder of the list: %w", err)
 	}

@@ -70,3 +70,16 @@ func TestPluginsAreSynchronised(t *testing.T) {
 		t.Fatalf("%s, %v", printed, err)
 	}
 }
+
+// A plugin that was sent under a name alone cannot be in a list for another host, and the
+// message says which one it is.
+func TestALockOfWhatHasNoPlace(t *testing.T) {
+	r := newRig(t)
+	if _, err := r.client().UploadPlugin(r.within(), weather("1.0.0", ""), "", "", nil); err != nil {
+		t.Fatal(err)
+	}
+	r.pluginSays(exitFailed, []string{`conflict: the plugin acme/weather came from "a file that was sent", which is no place`}, "lock")
+	if _, err := os.Stat(lockFile(r.config.File)); !os.IsNotExist(err) {
+		t.Errorf("a list was written: %v", err)
+	}
+}

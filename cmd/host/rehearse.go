@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -31,7 +32,7 @@ func (b rehearsalService) Rehearse(ctx context.Context, id string, turns int, pa
 	}
 	rehearsal, err := b.plugins.Rehearse(ctx, candidate, past)
 	if errors.Is(err, plugin.ErrRefused) {
-		return protocol.Rehearsal{}, protocol.Errorf(protocol.Conflict, "%s", plain(err.Error()))
+		return protocol.Rehearsal{}, protocol.Errorf(protocol.Conflict, "%s", strings.Replace(plain(err.Error()), plugin.ErrRefused.Error()+": ", "", 1))
 	}
 	if err != nil {
 		return protocol.Rehearsal{}, wireError(err)

@@ -95,7 +95,7 @@ func TestWhatIsNotRehearsed(t *testing.T) {
 		code int
 		want string
 	}{
-		{[]string{folder, "--session", id}, exitFailed, "no plugin acme/facts serves the session"},
+		{[]string{folder, "--session", id}, exitFailed, "conflict: no plugin acme/facts serves the session"},
 		{[]string{folder, "--session", "ses_01JD000000000000000000000A"}, exitFailed, "ses_01JD000000000000000000000A"},
 		{[]string{folder}, exitUsage, "--session"},
 		{[]string{folder, "--session", id, "--turns", "101"}, exitUsage, "from 1 to 100"},

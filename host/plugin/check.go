@@ -24,6 +24,8 @@ var (
 const (
 	maxTimeoutMS = 24 * 60 * 60 * 1000
 	maxIDBytes   = 128
+	// maxVersionBytes bounds what lists and events show of each version.
+	maxVersionBytes = 64
 )
 
 // checker holds a decoded manifest to the rules of the contract. What it names are
@@ -64,6 +66,8 @@ func (c *checker) head(m *abi.Manifest) error {
 		return c.fail("id", "it has %d bytes, the limit is %d", len(m.ID), maxIDBytes)
 	case !versionPattern.MatchString(m.Version):
 		return c.fail("version", "%q is not a version like 1.2.0", m.Version)
+	case len(m.Version) > maxVersionBytes:
+		return c.fail("version", "it has %d bytes, the limit is %d", len(m.Version), maxVersionBytes)
 	case strings.TrimSpace(m.Description) == "":
 		return c.fail("description", "it is missing; say in one line what the plugin does")
 	case len(m.Tools)+len(m.Contexts)+len(m.Providers)+len(m.Transforms) == 0:

@@ -112,7 +112,7 @@ func (m *Manager) scanAll() (failed error) {
 	}
 	for _, offering := range waiting {
 		<-offering.done
-		failed = errors.Join(failed, offering.err)
+		failed = errors.Join(failed, unlessBlocked(offering.err))
 	}
 	for _, s := range m.all() {
 		known, _ := s.look()
@@ -253,6 +253,37 @@ func (m *Manager) gone(s *slot) {
 	if err := m.remove(m.life, s, session.System(), Removal{}); err != nil && m.life.Err() == nil {
 		m.options.Logger.Error("a plugin whose source is gone was not removed", "plugin", s.id, "error", err)
 	}
+	m.aside(func() { m.heirs(s) })
+}
+
+// heirs tries again what a plugin that is removed kept from serving: others of its id in
+// the folders, and what was refused for a name in use.
+func (m *Manager) heirs(s *slot) {
+	m.watching.mu.Lock()
+	folders := maps.Clone(m.watching.folders)
+	m.watching.mu.Unlock()
+	for _, folder := range slices.Sorted(maps.Keys(folders)) {
+		w := folders[folder]
+		entries, err := os.ReadDir(folder)
+		if w.root != s.location || err != nil {
+			continue // a folder that cannot be read has been told of
+		}
+		for _, entry := range entries {
+			path := filepath.Join(folder, entry.Name())
+			if strings.HasPrefix(entry.Name(), ".") || !w.from(path) {
+				continue
+			}
+			if candidate, ok, err := one(path); err == nil && ok && candidate.Manifest.ID == s.id {
+				m.look(path, w.root)
+			}
+		}
+	}
+	for _, other := range m.all() {
+		known, _ := other.look()
+		if failed := known.Failed; failed != nil && failed.Stage == string(stageContribute) && m.comesBack(failed.Origin, other.location) {
+			m.look(failed.Origin, other.location)
+		}
+	}
 }
 
 // present reports that something is at the path that a plugin came from.
@@ -377,11 +408,11 @@ func (m *Manager) Reload(ctx context.Context, by session.Origin, ref Ref) (sessi
 			err = fmt.Errorf("%w: there is no plugin at %s any more", ErrUnknown, origin)
 		}
 	default:
-		current := known.Current()
-		if current == nil {
-			return known, fmt.Errorf("%w: no version of the plugin %s serves; %s", ErrRefused, ref.ID, whyNot(known))
+		digest := reloadable(known)
+		if digest == "" {
+			return known, fmt.Errorf("%w: the plugin %s %s", ErrRefused, ref.ID, whyNot(known))
 		}
-		offer.Candidate, err = m.kept(ref.ID, current.Digest, source, origin)
+		offer.Candidate, err = m.kept(ref.ID, digest, source, origin)
 	}
 	if err != nil {
 		return known, err
@@ -389,10 +420,27 @@ func (m *Manager) Reload(ctx context.Context, by session.Origin, ref Ref) (sessi
 	return m.Offer(ctx, offer)
 }
 
+// reloadable is the version of a plugin without a folder that a reload proves: the one
+// that serves, or else the last that was to; empty for none.
+func reloadable(known session.Plugin) string {
+	if current := known.Current(); current != nil {
+		return current.Digest
+	}
+	switch n := len(known.Revisions); {
+	case known.State != session.PluginStateFailed && known.State != session.PluginStateStaged:
+		return ""
+	case known.Failed != nil && known.Failed.Digest != "":
+		return known.Failed.Digest
+	case n > 0:
+		return known.Revisions[n-1].Digest
+	}
+	return ""
+}
+
 // Configure takes the operator's settings of now: a plugin under other settings is
 // another revision. A version that waits does not take them from the one that serves.
 // What the folders hold is tried again. It answers what failed; those plugins serve as
-// before.
+// before. What was rolled back stays so, and is no failure.
 func (m *Manager) Configure(ctx context.Context, by session.Origin, settings map[string]Settings, providers map[string]Connection) error {
 	m.mu.Lock()
 	m.settings, m.providers = settings, providers
@@ -400,7 +448,7 @@ func (m *Manager) Configure(ctx context.Context, by session.Origin, settings map
 	var failed error
 	for _, id := range slices.Sorted(maps.Keys(m.builtins)) { // they do not change after Start
 		_, err := m.Offer(ctx, Offer{Candidate: m.builtins[id], Source: SourceBuiltin, By: by})
-		failed = errors.Join(failed, err)
+		failed = errors.Join(failed, unlessBlocked(err))
 	}
 	return errors.Join(failed, m.resettle(ctx, by), m.scanAll(), m.stand())
 }
@@ -418,7 +466,7 @@ func (m *Manager) resettle(ctx context.Context, by session.Origin) (failed error
 			offer.By = by
 			_, err = m.Offer(ctx, offer)
 		}
-		failed = errors.Join(failed, err)
+		failed = errors.Join(failed, unlessBlocked(err))
 	}
 	return failed
 }

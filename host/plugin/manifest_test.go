@@ -183,6 +183,7 @@ func TestManifestsThatAreRefused(t *testing.T) {
 		{"long id", "schema = 1\nid = \"acme/" + strings.Repeat("x", 124) + "\"\n", "plugin.toml:2: id: it has 129 bytes, the limit is 128"},
 		{"no version", "schema = 1\nid = \"a/b\"\n", `plugin.toml: version: "" is not a version like 1.2.0`},
 		{"short version", "schema = 1\nid = \"a/b\"\nversion = \"1.2\"\n", `plugin.toml:3: version: "1.2" is not a version like 1.2.0`},
+		{"long version", "schema = 1\nid = \"a/b\"\nversion = \"1.2." + strings.Repeat("3", 61) + "\"\n", "plugin.toml:3: version: it has 65 bytes, the limit is 64"},
 		{"no description", "schema = 1\nid = \"a/b\"\nversion = \"1.2.0\"\n", "plugin.toml: description: it is missing; say in one line what the plugin does"},
 		{"blank description", "schema = 1\nid = \"a/b\"\nversion = \"1.2.0\"\ndescription = \" \"\n", "plugin.toml:4: description: it is missing"},
 		{"nothing offered", head, "plugin.toml: it offers nothing; declare a [[tool]], [[context]], [[provider]] or [[transform]]"},

@@ -145,7 +145,7 @@ func (m *Manager) accept(ctx context.Context, s *slot, offer Offer) error {
 	case known.State == session.PluginStateQuarantined && known.Revision == revision:
 		return fmt.Errorf("%w: this version is quarantined: %s; enable the plugin to try it again", ErrRefused, known.Error)
 	case at != nil && at.Blocked:
-		return fmt.Errorf("%w: this version was rolled back: %s; roll back to %s to have it all the same", ErrRefused, at.Error, revision)
+		return &blockedError{fmt.Errorf("%w: this version was rolled back: %s; roll back to %s to have it all the same", ErrRefused, at.Error, revision)}
 	}
 	staged := session.PluginStaged{Plugin: s.id, Location: s.location, Revision: revision, Digest: candidate.Digest,
 		Version: candidate.Manifest.Version, Source: offer.Source, Origin: candidate.Origin, Terms: kept}
@@ -154,6 +154,20 @@ func (m *Manager) accept(ctx context.Context, s *slot, offer Offer) error {
 	}
 	release() // the proof of one plugin keeps no other waiting
 	return m.activate(ctx, s, offer, revision, terms)
+}
+
+// blockedError is of a version that was rolled back.
+type blockedError struct{ error }
+
+func (e *blockedError) Unwrap() error { return e.error }
+
+// unlessBlocked is an error of what everything is offered again for: that a version which
+// was rolled back stays so is what somebody wanted.
+func unlessBlocked(err error) error {
+	if _, blocked := errors.AsType[*blockedError](err); blocked {
+		return nil
+	}
+	return err
 }
 
 // naming keeps what is put into the depot there until what it answers is called, by when
@@ -252,7 +266,7 @@ func (m *Manager) granted(ctx context.Context, s *slot, offer Offer) (grants []s
 		return nil, held, err
 	}
 	if unmet := trust.Unmet(manifest, grants); len(unmet) > 0 {
-		return nil, "", fmt.Errorf("%s: plinth plugin approve %s --digest %.12s --grant KEY", unmet[0], manifest.ID, digest)
+		return nil, "", fmt.Errorf("%s: plinth plugin approve %s --digest %.12s --grant KEY", unmet[0], commandRef(s.id, s.location), digest)
 	}
 	return grants, "", nil
 }
@@ -319,7 +333,7 @@ func (m *Manager) hold(ctx context.Context, s *slot, offer Offer, reason string)
 		return nil
 	}
 	m.options.Logger.Warn("a plugin waits for approval", "plugin", s.id, "version", offer.Candidate.Manifest.Version, "reason", reason,
-		"fix", "plinth plugin show "+s.id+", then plinth plugin approve "+s.id)
+		"fix", "plinth plugin show "+commandRef(s.id, s.location)+", then plinth plugin approve "+commandRef(s.id, s.location))
 	if err := m.record(ctx, s, offer.By, session.PluginHeld{Plugin: s.id, Location: s.location, Digest: offer.Candidate.Digest,
 		Version: offer.Candidate.Manifest.Version, Source: offer.Source, Origin: offer.Candidate.Origin, Reason: reason}); err != nil {
 		return err

@@ -76,6 +76,9 @@ func (m *Manager) Approve(ctx context.Context, by session.Origin, ref Ref, appro
 	if err != nil {
 		return known, err
 	}
+	if offer.Candidate.Builtin || offer.Source == SourceNative {
+		return known, fmt.Errorf("%w: the plugin %s is part of plinth and has all that it asks for", ErrRefused, ref.ID)
+	}
 	offer.By, offer.Grants = by, approval.Grants
 	if offer.Grants == nil {
 		offer.Grants = trust.Keys(offer.Candidate.Manifest)
@@ -264,7 +267,7 @@ func (m *Manager) enable(ctx context.Context, s *slot, by session.Origin) error 
 	}
 	revision := known.Current()
 	if revision == nil {
-		return nil // a version that waits still does
+		return m.offerAgain(ctx, s, by)
 	}
 	next, err := m.again(ctx, s, revision, false)
 	offer := Offer{By: by, Location: s.location, Source: revision.Source, Candidate: Candidate{Origin: revision.Origin, Digest: revision.Digest}}
@@ -276,6 +279,24 @@ func (m *Manager) enable(ctx context.Context, s *slot, by session.Origin) error 
 		return m.refuse(ctx, s, offer, revision.Revision, errors.Join(failedAt(stageContribute, err), next.close()))
 	}
 	return nil
+}
+
+// offerAgain offers again the last version of a plugin of which none came to serve. One that
+// waits still does, and what a folder holds is looked at there.
+func (m *Manager) offerAgain(ctx context.Context, s *slot, by session.Origin) error {
+	known, _ := s.look()
+	if source, _ := sourceOf(known); known.Held != nil || len(known.Revisions) == 0 || source == SourceFolder || source == SourceProject {
+		return nil
+	}
+	offer, err := m.version(known, "")
+	if err != nil {
+		last := known.Revisions[len(known.Revisions)-1]
+		offer = Offer{By: by, Location: s.location, Source: last.Source, Candidate: Candidate{Origin: last.Origin, Digest: last.Digest}}
+		offer.Candidate.Manifest.ID = s.id
+		return m.refuse(ctx, s, offer, last.Revision, failedAt(stageRead, err))
+	}
+	offer.By = by
+	return m.accept(ctx, s, offer)
 }
 
 // Removal says how a plugin is removed.
@@ -303,7 +324,11 @@ func (m *Manager) Remove(ctx context.Context, by session.Origin, ref Ref, remova
 	case (source == SourceFolder || source == SourceProject) && m.comesBack(origin, s.location):
 		return fmt.Errorf("%w: the plugin %s would come back from %s; remove it there, or disable it", ErrRefused, s.id, origin)
 	}
-	return m.remove(context.WithoutCancel(ctx), s, by, removal)
+	err = m.remove(context.WithoutCancel(ctx), s, by, removal)
+	if err == nil {
+		m.aside(func() { m.heirs(s) })
+	}
+	return err
 }
 
 // sourceOf is where a plugin came from last.

@@ -91,7 +91,7 @@ func (m *Manager) settle(ctx context.Context, all []session.Plugin) error {
 				payloads = append(payloads, session.PluginRetired{Plugin: known.ID, Location: known.Location, Revision: revision.Revision})
 			case session.RevisionStaged:
 				payloads = append(payloads, session.PluginFailed{Plugin: known.ID, Location: known.Location, Revision: revision.Revision,
-					Digest: revision.Digest, Stage: string(stageLoad), Message: "the host ended before the version was proved; it is tried again when its source is looked at"})
+					Digest: revision.Digest, Stage: string(stageLoad), Message: "the host ended before the version was proved; it is tried again when its source is looked at: plinth plugin reload " + commandRef(known.ID, known.Location)})
 			case session.RevisionActive, session.RevisionRetired, session.RevisionFailed:
 			}
 		}

@@ -34,6 +34,14 @@ func newSlot(id, location string) *slot {
 	return &slot{id: id, location: location, turn: make(chan struct{}, 1), known: session.Plugin{ID: id, Location: location}}
 }
 
+// commandRef is how the command line is told which plugin is meant.
+func commandRef(id, location string) string {
+	if location == "" {
+		return id
+	}
+	return id + " --project " + clip(location)
+}
+
 // take waits for the slot's turn.
 func (s *slot) take(ctx context.Context) error {
 	select {

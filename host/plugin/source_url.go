@@ -190,7 +190,7 @@ func (d *download) explain(err error) error {
 	case !ok:
 		return err
 	case known.Kind == egress.KindTooLarge && known.Limit == "response_body":
-		return fmt.Errorf("the file is larger than %d bytes, the limit of a download; put it into a folder of plugins instead", int64(MaxDownloadBytes))
+		return fmt.Errorf("the file is larger than %d bytes, the limit of a plugin; make it smaller", int64(MaxDownloadBytes))
 	case known.Kind == egress.KindTimeoutTotal:
 		return fmt.Errorf("the download took more than %v, the limit; download the file yourself and add it by its path", MaxDownloadTime)
 	case known.Kind == egress.KindPolicy && d.hops > 0:

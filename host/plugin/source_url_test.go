@@ -118,7 +118,7 @@ func TestDownload(t *testing.T) {
 		{"a page", "https://plugins.example.com/page", "what is there is no WebAssembly module but text/html; charset=utf-8; give the address of the file itself"},
 		{"no manifest", "https://plugins.example.com/bare.wasm", `https://plugins.example.com/bare.wasm: the module has no section "plinth.manifest"`},
 		{"as large as may be", "https://plugins.example.com/full", "at byte"}, // it is read, and then is no module
-		{"too large", "https://plugins.example.com/large", "https://plugins.example.com/large: the file is larger than 25165824 bytes, the limit of a download; put it into a folder of plugins instead"},
+		{"too large", "https://plugins.example.com/large", "https://plugins.example.com/large: the file is larger than 25165824 bytes, the limit of a plugin; make it smaller"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			candidate, err := Download(t.Context(), net.network(t), test.url)

@@ -156,11 +156,11 @@ func whyNot(known session.Plugin) string {
 		if known.Configured {
 			return fmt.Sprintf("is disabled; enable it in [plugins.%q]", known.ID)
 		}
-		return fmt.Sprintf("is disabled; enable it with plinth plugin enable %s", known.ID)
+		return fmt.Sprintf("is disabled; enable it with plinth plugin enable %s", commandRef(known.ID, known.Location))
 	case session.PluginStateQuarantined:
 		return "is quarantined: " + known.Error
 	case session.PluginStateHeld:
-		return fmt.Sprintf("waits for approval; see plinth plugin show %s", known.ID)
+		return fmt.Sprintf("waits for approval; see plinth plugin show %s", commandRef(known.ID, known.Location))
 	case session.PluginStateActive, session.PluginStateStaged:
 		return "does not serve yet"
 	}

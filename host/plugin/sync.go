@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"github.com/plinthhost/plinth/host/plugin/lock"
 	"github.com/plinthhost/plinth/session"
@@ -24,7 +25,7 @@ func (m *Manager) Sync(ctx context.Context, by session.Origin, list lock.File, h
 		done := SyncStep{Step: step}
 		if !dry {
 			if err := m.carryOut(ctx, by, step, home); err != nil {
-				done.Error = err.Error()
+				done.Error = strings.Replace(sentence(err), ErrRefused.Error()+": ", "", 1)
 			}
 		}
 		steps = append(steps, done)
@@ -83,7 +84,7 @@ func (m *Manager) bringAbout(ctx context.Context, by session.Origin, entry lock.
 	case candidate.Digest != entry.Digest:
 		return fmt.Errorf("%s has other bytes now, %.12s…, than the list says, %.12s…; write the list anew when that is meant", entry.Source, candidate.Digest, entry.Digest)
 	case candidate.Manifest.ID != entry.ID:
-		return fmt.Errorf("%s is the plugin %s, not %s", entry.Source, candidate.Manifest.ID, entry.ID)
+		return fmt.Errorf("the digest %.12s… is of the plugin %s, not of %s; correct the list", entry.Digest, candidate.Manifest.ID, entry.ID)
 	}
 	grants := entry.Grants
 	if grants == nil {
@@ -91,7 +92,7 @@ func (m *Manager) bringAbout(ctx context.Context, by session.Origin, entry lock.
 	}
 	known, err := m.Offer(ctx, Offer{Candidate: candidate, Source: source, Location: entry.Location, By: by, Grants: grants})
 	if err == nil && known.State != session.PluginStateActive {
-		err = fmt.Errorf("the plugin %s is %s", entry.ID, known.State)
+		err = fmt.Errorf("the plugin %s %s", entry.ID, whyNot(known))
 	}
 	return err
 }

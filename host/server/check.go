@@ -229,6 +229,9 @@ func bufferBody(w http.ResponseWriter, r *http.Request) *protocol.Error {
 		return protocol.Errorf(protocol.Unavailable, "the body cannot be read")
 	}
 	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); len(body) > 0 && kind != "application/json" && uploadScope(r) == "" {
+		if r.Method == http.MethodPost && r.URL.Path == "/v1/plugins" {
+			return protocol.Errorf(protocol.BadRequest, "the body must be a packed plugin with \"Content-Type: application/wasm\", or JSON with \"Content-Type: application/json\"")
+		}
 		return protocol.Errorf(protocol.BadRequest, "the body must be JSON with \"Content-Type: application/json\" (curl: --json)")
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))

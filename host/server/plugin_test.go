@@ -61,7 +61,7 @@ func TestPluginUpload(t *testing.T) {
 		"too large":      {call{path: "/v1/plugins", body: exact + "x", header: wasm}, protocol.TooLarge, "25165824"},
 		"large JSON":     {call{path: "/v1/plugins", body: strings.Repeat(" ", protocol.MaxFrame+1)}, protocol.TooLarge, "1048576"},
 		"elsewhere":      {call{path: "/v1/plugins/reload", body: "x", header: wasm}, protocol.BadRequest, "must be JSON"},
-		"no type":        {call{path: "/v1/plugins", body: "x", header: map[string]string{"Content-Type": "text/plain"}}, protocol.BadRequest, "must be JSON"},
+		"no type":        {call{path: "/v1/plugins", body: "x", header: map[string]string{"Content-Type": "text/plain"}}, protocol.BadRequest, "must be a packed plugin with \"Content-Type: application/wasm\""},
 		"nothing":        {call{path: "/v1/plugins", header: wasm}, protocol.BadRequest, "body is required"},
 		"no address":     {call{path: "/v1/plugins", body: `{}`}, protocol.BadRequest, "url is missing"},
 		"unknown field":  {call{path: "/v1/plugins", body: `{"ulr":"x"}`}, protocol.BadRequest, `"ulr"`},

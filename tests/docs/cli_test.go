@@ -40,7 +40,7 @@ var (
 	// subcommand is "  name   what it does" of a help.
 	subcommand = regexp.MustCompile(`^  (\S+) {2,}(\S.*)$`)
 	// flagLine is "  -s, --session string   what it does".
-	flagLine = regexp.MustCompile(`^ +(?:(-\w), )?(--[\w-]+)(?: (\w+))? {2,}(\S.*)$`)
+	flagLine = regexp.MustCompile(`^ +(?:(-\w), )?(--[\w-]+)(?: (\w+)(?:\[=[^]]*\])?)? {2,}(\S.*)$`)
 )
 
 // commands answers a command and all below it. Of completion, which is the library's,
