@@ -53,7 +53,8 @@ type Plugin struct {
 	Changed    int64 // milliseconds since 1970 UTC
 	// Revisions are the latest, the newest last.
 	Revisions []PluginRevision
-	// Approvals are the versions somebody approved of, the newest last.
+	// Approvals are the latest versions somebody approved of, the newest last, with those
+	// of Revisions.
 	Approvals []PluginApproved
 }
 

@@ -221,6 +221,40 @@ func TestEndedRevisionsAreForgotten(t *testing.T) {
 	}
 }
 
+// Fifty approved versions are remembered, beside those of revisions that are known: what
+// serves stays approved, however much was approved since.
+func TestOldApprovalsAreForgotten(t *testing.T) {
+	p := newPlugins(t)
+	approved := func(digest string) session.Payload {
+		return session.PluginApproved{Plugin: "acme/a", Digest: digest, Requests: []byte(`[]`)}
+	}
+	serving := staged("r1")
+	serving.Digest = "d0"
+	elsewhere := session.PluginApproved{Plugin: "acme/a", Location: "/p", Digest: "d1", Requests: []byte(`[]`)}
+	p.record(approved("d0"), serving, activated("r1", ""), elsewhere)
+	want := []string{"d0"}
+	for i := range 53 {
+		digest := fmt.Sprintf("d%d", i+1)
+		p.record(approved(digest))
+		if i >= 4 {
+			want = append(want, digest)
+		}
+	}
+	p.record(approved("d4")) // which was the oldest and is the newest
+	want = append(want, "d4")
+	var got []string
+	for _, approval := range p.get().Approvals {
+		got = append(got, approval.Digest)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	known, err := p.ledger.Get(t.Context(), "acme/a", "/p")
+	if err != nil || len(known.Approvals) != 1 {
+		t.Errorf("of the project: %+v, %v", known.Approvals, err)
+	}
+}
+
 // A removed plugin leaves nothing, and a folder that is not trusted takes its plugins
 // with it; those of other scopes stay.
 func TestRemovedAndDistrusted(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/plinthhost/plinth/store"
 )
@@ -11,6 +12,11 @@ import (
 // keptRevisions is how many ended revisions of a plugin are remembered beside those that
 // are not.
 const keptRevisions = 10
+
+// keptApprovals is how many approved versions of a plugin are remembered beside those of
+// known revisions. One that is forgotten is asked about again; the last one, which later
+// versions are held against, never is.
+const keptApprovals = 50
 
 // onPlugin projects the events of plugins.
 func (p projector) onPlugin(payload Payload) (bool, error) { //nolint:cyclop,funlen // a table
@@ -116,8 +122,33 @@ func (p projector) pluginApproved(e PluginApproved) error {
 	if err := p.knowPlugin(e.Plugin, e.Location, PluginStateStaged); err != nil {
 		return err
 	}
-	return p.exec(`INSERT INTO plugin_approval (plugin, location, digest, seq, body) VALUES ($1, $2, $3, $4, $5)
-		ON CONFLICT DO UPDATE SET seq = excluded.seq, body = excluded.body`, e.Plugin, e.Location, e.Digest, p.seq, string(body))
+	if err := p.exec(`INSERT INTO plugin_approval (plugin, location, digest, seq, body) VALUES ($1, $2, $3, $4, $5)
+		ON CONFLICT DO UPDATE SET seq = excluded.seq, body = excluded.body`, e.Plugin, e.Location, e.Digest, p.seq, string(body)); err != nil {
+		return err
+	}
+	return p.forgetApprovals(e.Plugin, e.Location)
+}
+
+// forgetApprovals forgets the oldest approvals of versions that no known revision is of.
+func (p projector) forgetApprovals(plugin, location string) error {
+	all, err := loadPlugins(p.ctx, p.tx, plugin)
+	if err != nil {
+		return err
+	}
+	at := slices.IndexFunc(all, func(known Plugin) bool { return known.Location == location })
+	left := keptApprovals
+	for _, approved := range slices.Backward(all[at].Approvals) {
+		if slices.ContainsFunc(all[at].Revisions, func(r PluginRevision) bool { return r.Digest == approved.Digest }) {
+			continue
+		}
+		if left--; left >= 0 {
+			continue
+		}
+		if err := p.exec(`DELETE FROM plugin_approval WHERE plugin = $1 AND location = $2 AND digest = $3`, plugin, location, approved.Digest); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (p projector) pluginActivated(e PluginActivated) error {

@@ -11,11 +11,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime/metrics"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
 )
 
 // Compiling is where a hostile module costs most, and the compiler cannot be
@@ -55,6 +57,7 @@ type compileJob struct {
 
 // Exit codes of a child.
 const (
+	exitCrashed   = 2  // of Go, after a panic, whose first line stands first on standard error
 	exitRefused   = 65 // the compiler refused the module; the reason is on standard output
 	exitMemory    = 66
 	exitProcessor = 67
@@ -103,7 +106,13 @@ func watch(job compileJob) {
 	}
 }
 
-// compileInto compiles a module into the cache folder and releases it.
+// compileWorkers is how many functions a child compiles at a time: a large module waits
+// less. More would let a module of huge functions take as many times the memory. The code
+// is the same.
+const compileWorkers = 2
+
+// compileInto compiles a module into the cache folder and releases it. What a worker
+// panics with ends the process, see exitCrashed.
 func compileInto(module []byte, folder string, pages uint32) (err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
@@ -114,7 +123,7 @@ func compileInto(module []byte, folder string, pages uint32) (err error) {
 	if err != nil {
 		return fmt.Errorf("open the compilation cache: %w", err)
 	}
-	ctx := context.Background()
+	ctx := experimental.WithCompilationWorkers(context.Background(), compileWorkers)
 	runtime := wazero.NewRuntimeWithConfig(ctx, runtimeConfig(pages).WithCompilationCache(cache))
 	_, err = runtime.CompileModule(ctx, module)
 	return errors.Join(err, runtime.Close(ctx), cache.Close(ctx))
@@ -153,10 +162,17 @@ func (m *Module) compileOutside(ctx context.Context, folder string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, wallFactor*processor, ErrDeadline)
 	defer cancel()
 	child := m.engine.options.Compiler(ctx)
-	var said bytes.Buffer
+	var said, crash bytes.Buffer
 	child.Stdin, child.Stdout = bytes.NewReader(job), &limitedBuffer{buffer: &said, left: maxLine}
+	if child.Stderr == nil {
+		child.Stderr = &limitedBuffer{buffer: &crash, left: maxLine}
+	}
 	child.WaitDelay = time.Second
 	err = child.Run()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == exitCrashed {
+		line, _, _ := strings.Cut(crash.String(), "\n")
+		return fmt.Errorf("the compiler failed: %s", clean(line, maxLine))
+	}
 	return compileFailure(ctx, err, said.String(), limits, processor)
 }
 

@@ -29,6 +29,7 @@ const (
 	pretends = "pretends" // to have compiled
 	hangs    = "hangs"    // until it is killed
 	breaks   = "breaks"   // with a code of its own
+	crashes  = "crashes"  // in a goroutine, as a worker of the compiler does
 )
 
 // beChild answers the exit code.
@@ -46,6 +47,9 @@ func beChild(kind string) int {
 	case hangs:
 		fmt.Fprintln(os.Stderr, "begun")
 		time.Sleep(time.Hour)
+	case crashes:
+		go panic("no such register")
+		select {}
 	case breaks:
 		fmt.Print("no such job")
 		return 70
@@ -202,6 +206,7 @@ func TestChildrenThatFail(t *testing.T) {
 		{talks, "it is all wrong \uFFFD[31mit is"},
 		{pretends, "there is no machine code for this version of the compiler and this processor"},
 		{breaks, "the compiler's process ended: exit status 70: no such job"},
+		{crashes, "the compiler failed: panic: no such register"},
 		{"absent", "start the compiler's process: "},
 	}
 	for _, test := range tests {
@@ -298,4 +303,31 @@ func TestLoadsTakeTurnsToCompile(t *testing.T) {
 		})
 	}
 	group.Wait()
+}
+
+// A child compiles several functions at a time, and the code is that of one after
+// another, which is how builtins are compiled.
+func TestChildMakesTheSameCode(t *testing.T) {
+	code := func(builtin bool) string {
+		c := children{kind: compiles}
+		options := c.options(cacheFolder(t))
+		spec := named("guest", guestSpec())
+		spec.Builtin = builtin
+		loadIn(t, newEngine(t, options), spec)
+		if started := c.started.Load(); (started == 0) != builtin {
+			t.Errorf("builtin %v: %d children", builtin, started)
+		}
+		files := machineCode(t, options.CacheDir)
+		if len(files) != 1 {
+			t.Fatalf("it left %q", files)
+		}
+		data, err := os.ReadFile(files[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	if code(true) != code(false) {
+		t.Error("the child's code is another")
+	}
 }

@@ -32,7 +32,7 @@ func measureBlocked(ctx context.Context, dir string) error {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return err
 	}
-	k, err := openKernel(ctx, dir, caller{}, folder)
+	k, err := openKernel(ctx, dir, engineOptions(filepath.Join(dir, "cache")), folder)
 	if err != nil {
 		return err
 	}

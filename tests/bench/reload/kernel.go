@@ -36,8 +36,13 @@ type kernel struct {
 // model is the model of every session.
 func model() session.ModelRef { return session.ModelRef{Provider: "bench", Model: "m1"} }
 
+// engineOptions are the host's, with room for many calls at a time.
+func engineOptions(cache string) plugin.EngineOptions {
+	return plugin.EngineOptions{CacheDir: cache, MemoryMiB: 4096, Tools: 64}
+}
+
 // openKernel starts a kernel in the folder, whose plugins come from the folders.
-func openKernel(ctx context.Context, dir string, provider session.Provider, folders ...string) (*kernel, error) {
+func openKernel(ctx context.Context, dir string, engine plugin.EngineOptions, folders ...string) (*kernel, error) {
 	tables, err := fs.Sub(session.Migrations, "migrations/sqlite")
 	if err != nil {
 		return nil, err
@@ -48,8 +53,8 @@ func openKernel(ctx context.Context, dir string, provider session.Provider, fold
 		return nil, err
 	}
 	encoder := session.Encoder{IDs: session.NewIDs(session.SystemClock{}), Clock: session.SystemClock{}}
-	if err = k.wire(encoder, provider); err == nil {
-		err = k.manage(ctx, encoder, dir, folders)
+	if err = k.wire(encoder); err == nil {
+		err = k.manage(ctx, encoder, dir, engine, folders)
 	}
 	if err != nil {
 		return nil, errors.Join(err, k.close())
@@ -59,7 +64,7 @@ func openKernel(ctx context.Context, dir string, provider session.Provider, fold
 
 func quiet() hclog.Logger { return hclog.New(&hclog.LoggerOptions{Level: hclog.Error}) }
 
-func (k *kernel) wire(encoder session.Encoder, provider session.Provider) error {
+func (k *kernel) wire(encoder session.Encoder) error {
 	agents, err := session.NewAgents(session.DefaultAgents(), session.DefaultAgent)
 	if err != nil {
 		return err
@@ -67,7 +72,7 @@ func (k *kernel) wire(encoder session.Encoder, provider session.Provider) error 
 	k.kinds = session.NewKinds()
 	k.registries = k.kinds.Registries()
 	if _, err := k.registries.Replace(registry.Scope{ID: "core/bench", Builtin: true, Revision: "r1",
-		Contributions: []registry.Contribution{k.kinds.Providers.Contribute(model().Provider, 0, provider)}}); err != nil {
+		Contributions: []registry.Contribution{k.kinds.Providers.Contribute(model().Provider, 0, session.Provider(caller{}))}}); err != nil {
 		return err
 	}
 	logger := quiet()
@@ -82,14 +87,14 @@ func (k *kernel) wire(encoder session.Encoder, provider session.Provider) error 
 	return nil
 }
 
-func (k *kernel) manage(ctx context.Context, encoder session.Encoder, dir string, folders []string) error {
+func (k *kernel) manage(ctx context.Context, encoder session.Encoder, dir string, engine plugin.EngineOptions, folders []string) error {
 	kept, err := depot.Open(filepath.Join(dir, "data", "plugins"))
 	if err != nil {
 		return err
 	}
 	k.shelf = &shelf{KV: k.log.KV()}
 	k.plugins, err = plugin.NewManager(plugin.Options{
-		Engine:     plugin.EngineOptions{CacheDir: filepath.Join(dir, "cache"), MemoryMiB: 4096, Tools: 64},
+		Engine:     engine,
 		Registries: k.registries, Kinds: k.kinds, Ledger: session.NewPlugins(k.log, encoder), Depot: kept,
 		Services:    &bridge.Services{Store: bridge.NewPluginStore(k.shelf), Clock: session.SystemClock{}, Rules: k.permissions, Blobs: k.log.Blobs()},
 		Development: true, Version: "bench", Logger: quiet(),

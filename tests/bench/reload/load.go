@@ -77,6 +77,7 @@ type load struct {
 	kernel *kernel
 	stop   atomic.Bool
 	group  *errgroup.Group
+	failed <-chan struct{} // closed when a session cannot go on; finish says why
 
 	mu    sync.Mutex
 	tally tally
@@ -99,6 +100,7 @@ type tally struct {
 func (k *kernel) begin(ctx context.Context) *load {
 	l := &load{kernel: k, tally: tally{said: map[[2]string]bool{}}}
 	l.group, ctx = errgroup.WithContext(ctx)
+	l.failed = ctx.Done()
 	answering, end := context.WithCancel(ctx)
 	var working sync.WaitGroup
 	working.Add(sessions)
@@ -120,6 +122,25 @@ func (k *kernel) begin(ctx context.Context) *load {
 	l.group.Go(func() error { return k.answer(answering) })
 	l.group.Go(func() error { working.Wait(); end(); return nil }) // the person stays while somebody may ask
 	return l
+}
+
+// await waits until so many sessions have worked through their turns.
+func (l *load) await(n int) {
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for {
+		l.mu.Lock()
+		done := l.tally.sessions
+		l.mu.Unlock()
+		if done >= n {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-l.failed:
+			return
+		}
+	}
 }
 
 // finish lets the sessions come to their ends and answers what they did.

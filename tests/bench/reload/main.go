@@ -9,8 +9,11 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"slices"
 	"time"
+
+	"github.com/plinthhost/plinth/host/wasm"
 )
 
 // group is figures that are measured together.
@@ -28,7 +31,15 @@ func groups() []group {
 	}
 }
 
+// asCompiler is the argument that makes this program the child that compiles.
+const asCompiler = "compile"
+
+func compiler(ctx context.Context) *exec.Cmd { return exec.CommandContext(ctx, os.Args[0], asCompiler) }
+
 func main() {
+	if len(os.Args) == 2 && os.Args[1] == asCompiler {
+		os.Exit(wasm.Compile(os.Stdin, os.Stdout))
+	}
 	if err := run(context.Background(), os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "bench-reload:", err)
 		os.Exit(1)

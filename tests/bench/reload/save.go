@@ -35,7 +35,8 @@ const (
 )
 
 // measureSave saves plugins into a watched folder: the time from the last write of the
-// file to the answer of the first call that the new version served.
+// file to the answer of the first call that the new version served. As in the host, a
+// child compiles them.
 func measureSave(ctx context.Context, dir string) error {
 	tiny, err := os.ReadFile(tinyGoGuest)
 	if err != nil {
@@ -69,7 +70,9 @@ func saveRounds(ctx context.Context, dir string, module []byte) (median5 float64
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return 0, err
 	}
-	k, err := openKernel(ctx, dir, caller{}, folder)
+	engine := engineOptions(filepath.Join(dir, "cache"))
+	engine.Compiler = compiler
+	k, err := openKernel(ctx, dir, engine, folder)
 	if err != nil {
 		return 0, err
 	}
@@ -105,7 +108,7 @@ func saveRounds(ctx context.Context, dir string, module []byte) (median5 float64
 
 // loadRounds is what the engine alone needs for such a module, in milliseconds.
 func loadRounds(ctx context.Context, dir string, module []byte) (median5 float64, err error) {
-	engine, err := plugin.NewEngine(plugin.EngineOptions{CacheDir: dir}, quiet())
+	engine, err := plugin.NewEngine(plugin.EngineOptions{CacheDir: dir, Compiler: compiler}, quiet())
 	if err != nil {
 		return 0, err
 	}
