@@ -2,6 +2,7 @@ package watch
 
 import (
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -130,19 +131,46 @@ func (w *Watcher) next() time.Time {
 	return next
 }
 
-// sync watches the directories that are of interest now, and no others. Those that
-// were watched are added anew: they may have been replaced. Where hints are missing,
-// everything is looked at sooner.
+// maxSyncs bounds how often what is of interest is asked again while it changes.
+const maxSyncs = 4
+
+// sync watches the directories that are of interest now, and no others. What comes and
+// goes between the look and the watch gives no hint, so it looks again afterwards; while
+// that shows something else, everything is looked at once more soon. Where hints are
+// missing, everything is looked at sooner.
 func (w *Watcher) sync() {
+	wanted := w.wanted()
+	for range maxSyncs {
+		whole := w.follow(wanted)
+		seen := w.wanted()
+		if whole && maps.EqualFunc(wanted, seen, slices.Equal) {
+			return
+		}
+		wanted = seen
+	}
+	if soon := time.Now().Add(w.options.Settle); soon.Before(w.scan) {
+		w.scan = soon
+	}
+}
+
+// wanted are the directories that are of interest now.
+func (w *Watcher) wanted() interests {
 	wanted := interests{}
 	for _, f := range w.folders {
 		wanted.of(f)
 	}
-	w.poor = nil
+	return wanted
+}
+
+// follow watches these directories, and reports whether all of them are there. Those that
+// were watched are added anew: they may have been replaced.
+func (w *Watcher) follow(wanted interests) (whole bool) {
+	w.poor, whole = nil, true
 	for _, directory := range wanted.directories() {
 		err := w.source.Add(directory)
 		if errors.Is(err, os.ErrNotExist) {
-			continue // gone meanwhile, which gives a hint or shows at the next look
+			whole = false
+			continue
 		}
 		if err == nil && w.remote(directory) {
 			err = errRemote
@@ -160,6 +188,7 @@ func (w *Watcher) sync() {
 	if poll := time.Now().Add(w.options.Poll); w.poor != nil && poll.Before(w.scan) {
 		w.scan = poll
 	}
+	return whole
 }
 
 // errRemote: what others write there gives no hint.
