@@ -40,6 +40,9 @@ func followError(session string, err error) error {
 	if ended, ok := errors.AsType[*client.EndedError](err); ok && ended.Reason == protocol.EndDeleted {
 		return removedError(session)
 	}
+	if refused, ok := errors.AsType[*protocol.Error](err); ok && refused.Code == protocol.Gone { // it went before the stream began
+		return removedError(session)
+	}
 	return err
 }
 

@@ -156,8 +156,8 @@ func (w *Watcher) sync() {
 // wanted are the directories that are of interest now.
 func (w *Watcher) wanted() interests {
 	wanted := interests{}
-	for _, f := range w.folders {
-		wanted.of(f)
+	for _, path := range slices.Sorted(maps.Keys(w.folders)) {
+		wanted.of(w.folders[path])
 	}
 	return wanted
 }

@@ -17,6 +17,7 @@ var volatile = []*regexp.Regexp{
 	regexp.MustCompile(`"(digest|revision)":"[0-9a-f]+"|"slug":"[a-z-]+"`),
 	regexp.MustCompile(`\d\d:\d\d:\d\d\.\d\d\d`),
 	regexp.MustCompile(`"created":\d+`),
+	regexp.MustCompile(`"bytes":\d+`), // with the length of the folder's name
 	regexp.MustCompile(`(Mon|Tue|Wed|Thu|Fri|Sat|Sun) [A-Z][a-z]{2} \d\d \d{4}`),
 	regexp.MustCompile(`"\d{4}-\d\d-\d\d"`),
 }
