@@ -150,7 +150,7 @@ func TestPluginFailures(t *testing.T) {
 		stage string
 		text  string
 	}{
-		"does not compile": {faulty(t, uncompilable.Bytes(), "", nil), "load", "module acme/weather"},
+		"does not compile":   {faulty(t, uncompilable.Bytes(), "", nil), "load", "module acme/weather"},
 		"traps at the start": {faulty(t, says().Traps(abi.ExportInit).Bytes(), "", nil), "load", "an instance does not start"},
 		"fails a golden": {faulty(t, says().Bytes(), "[[golden]]\nexport = \"tool\"\ninput = \"in.json\"\noutput = \"out.json\"\n",
 			map[string]string{"in.json": `{"body":{}}`, "out.json": `{"ok":{"content":[{"type":"text","text":"sun"}]}}`}), "golden", "out.json"},
