@@ -18,7 +18,8 @@ type trial struct {
 	probation *probation.Probation // nil when it is over
 	fallen    bool                 // something is being done about it
 	unproved  bool                 // earlier starts failed, and none has succeeded since
-	recorded  int                  // faults in the log
+	recorded  int                  // faults in the log, or soon
+	untold    []session.Payload    // of these, the ones that are not there yet
 	figures   Figures
 }
 
@@ -81,12 +82,9 @@ func (m *Manager) called(s *slot, serving *serving, sessionID string, fault *bri
 		counted = &probation.Fault{Kind: string(fault.Kind), Reason: fault.Err.Error()}
 		if t.recorded < maxRecordedFaults {
 			t.recorded++
-			m.inTurn(s, func() { // also when the revision has fallen by it meanwhile
-				if known, _ := s.look(); known.At(serving.revision) != nil {
-					m.note(s, session.PluginFaulted{Plugin: s.id, Location: s.location, Revision: serving.revision, Session: sessionID,
-						Fault: string(fault.Kind), Message: clip(fault.Err.Error())})
-				}
-			})
+			t.untold = append(t.untold, session.PluginFaulted{Plugin: s.id, Location: s.location, Revision: serving.revision, Session: sessionID,
+				Fault: string(fault.Kind), Message: clip(fault.Err.Error())})
+			m.inTurn(s, func() { m.tellFaults(s, serving) })
 		}
 	}
 	switch result := t.probation.Call(time.Now(), sessionID, counted); result.Verdict {
@@ -123,9 +121,22 @@ func (m *Manager) inTurn(s *slot, run func()) {
 	})
 }
 
+// tellFaults records the faults that are not in the log yet, in their order, also when the
+// revision has fallen by them meanwhile.
+func (m *Manager) tellFaults(s *slot, serving *serving) {
+	serving.trial.mu.Lock()
+	untold := serving.trial.untold
+	serving.trial.untold = nil
+	serving.trial.mu.Unlock()
+	if known, _ := s.look(); len(untold) > 0 && known.At(serving.revision) != nil {
+		m.note(s, untold...)
+	}
+}
+
 // fell takes a revision back that broke on probation: the one before serves again, or
 // none until somebody enables the plugin.
 func (m *Manager) fell(s *slot, serving *serving, reason string) {
+	m.tellFaults(s, serving)
 	m.options.Logger.Error("a revision broke on probation", "plugin", s.id, "revision", serving.revision, "reason", reason)
 	known, _ := s.look()
 	if earlier(known, "") != nil {
