@@ -58,6 +58,9 @@ func TestFailedCommit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if err := s.Purge(t.Context()); err != nil { // the writer is idle from here on
+		t.Fatal(err)
+	}
 	inCommit, goOn := make(chan struct{}), make(chan struct{})
 	s.writer.commit = func(ctx context.Context) error {
 		inCommit <- struct{}{}
