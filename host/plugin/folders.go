@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"os"
 	"path/filepath"
@@ -50,6 +51,31 @@ func (w *watching) find(path string) (folder watched, ok bool) {
 	defer w.mu.Unlock()
 	folder, ok = w.folders[filepath.Dir(path)]
 	return folder, ok && folder.from(path)
+}
+
+// all are the folders with their paths, in their order.
+func (w *watching) all() iter.Seq2[string, watched] {
+	w.mu.Lock()
+	folders := maps.Clone(w.folders)
+	w.mu.Unlock()
+	return func(yield func(string, watched) bool) {
+		for _, path := range slices.Sorted(maps.Keys(folders)) {
+			if !yield(path, folders[path]) {
+				return
+			}
+		}
+	}
+}
+
+// paths are what there is to look at in a folder.
+func (w watched) paths(folder string) (paths []string, err error) {
+	entries, err := os.ReadDir(folder)
+	for _, entry := range entries {
+		if path := filepath.Join(folder, entry.Name()); !strings.HasPrefix(entry.Name(), ".") && w.from(path) {
+			paths = append(paths, path)
+		}
+	}
+	return paths, err
 }
 
 // watch follows the configured folders and those of trusted projects, and tries what they
@@ -103,12 +129,9 @@ func (m *Manager) followFile(path string) error {
 
 // scanAll tries what all the folders hold, and waits for the end. It answers what failed.
 func (m *Manager) scanAll() (failed error) {
-	m.watching.mu.Lock()
-	folders := maps.Clone(m.watching.folders)
-	m.watching.mu.Unlock()
 	var waiting []*offering
-	for _, folder := range slices.Sorted(maps.Keys(folders)) {
-		waiting = append(waiting, m.scan(folder, folders[folder])...)
+	for folder, w := range m.watching.all() {
+		waiting = append(waiting, m.scan(folder, w)...)
 	}
 	for _, offering := range waiting {
 		<-offering.done
@@ -119,7 +142,7 @@ func (m *Manager) scanAll() (failed error) {
 		source, origin := sourceOf(known)
 		switch {
 		case source != SourceFolder && source != SourceProject, m.comesBack(origin, s.location):
-		case !m.watched(origin, s.location) || m.readable(filepath.Dir(origin)):
+		case !m.watched(origin, s.location) || readable(filepath.Dir(origin)):
 			m.gone(s)
 		}
 	}
@@ -128,7 +151,7 @@ func (m *Manager) scanAll() (failed error) {
 
 // scan puts all that a folder holds in line.
 func (m *Manager) scan(folder string, w watched) []*offering {
-	entries, err := os.ReadDir(folder)
+	paths, err := w.paths(folder)
 	if err != nil {
 		if w.root == "" || !errors.Is(err, os.ErrNotExist) {
 			err = &SourceError{Origin: folder, Err: reason(err)}
@@ -139,11 +162,7 @@ func (m *Manager) scan(folder string, w watched) []*offering {
 	}
 	m.forgive(folder)
 	var waiting []*offering
-	for _, entry := range entries {
-		path := filepath.Join(folder, entry.Name())
-		if strings.HasPrefix(entry.Name(), ".") || !w.from(path) {
-			continue
-		}
+	for _, path := range paths {
 		if offering := m.look(path, w.root); offering != nil {
 			waiting = append(waiting, offering)
 		}
@@ -259,20 +278,12 @@ func (m *Manager) gone(s *slot) {
 // heirs tries again what a plugin that is removed kept from serving: others of its id in
 // the folders, and what was refused for a name in use.
 func (m *Manager) heirs(s *slot) {
-	m.watching.mu.Lock()
-	folders := maps.Clone(m.watching.folders)
-	m.watching.mu.Unlock()
-	for _, folder := range slices.Sorted(maps.Keys(folders)) {
-		w := folders[folder]
-		entries, err := os.ReadDir(folder)
+	for folder, w := range m.watching.all() {
+		paths, err := w.paths(folder)
 		if w.root != s.location || err != nil {
 			continue // a folder that cannot be read has been told of
 		}
-		for _, entry := range entries {
-			path := filepath.Join(folder, entry.Name())
-			if strings.HasPrefix(entry.Name(), ".") || !w.from(path) {
-				continue
-			}
+		for _, path := range paths {
 			if candidate, ok, err := one(path); err == nil && ok && candidate.Manifest.ID == s.id {
 				m.look(path, w.root)
 			}
@@ -287,7 +298,7 @@ func (m *Manager) heirs(s *slot) {
 }
 
 // present reports that something is at the path that a plugin came from.
-func (m *Manager) present(origin string) bool {
+func present(origin string) bool {
 	if !filepath.IsAbs(origin) {
 		return false
 	}
@@ -303,10 +314,10 @@ func (m *Manager) watched(origin, location string) bool {
 
 // comesBack reports that a plugin would be read again from where it came.
 func (m *Manager) comesBack(origin, location string) bool {
-	return m.watched(origin, location) && m.present(origin)
+	return m.watched(origin, location) && present(origin)
 }
 
-func (m *Manager) readable(folder string) bool {
+func readable(folder string) bool {
 	_, err := os.ReadDir(folder)
 	return err == nil
 }
@@ -380,27 +391,18 @@ func (m *Manager) unfollow(folder string) {
 func (m *Manager) Trusted() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	var all []string
-	for root := range m.trusted {
-		all = append(all, root)
-	}
-	slices.Sort(all)
-	return all
+	return slices.Sorted(maps.Keys(m.trusted))
 }
 
-// Reload looks again at where a plugin came from, all when the id is empty, under
-// the settings of now.
+// Reload looks again at where a plugin came from, under the settings of now.
 func (m *Manager) Reload(ctx context.Context, by session.Origin, ref Ref) (session.Plugin, error) {
-	m.mu.Lock()
-	s := m.slots[place{ref.ID, ref.Location}]
-	m.mu.Unlock()
-	if s == nil {
-		return session.Plugin{}, fmt.Errorf("%w: there is no plugin %s%s; plinth plugin list shows them", ErrUnknown, clip(ref.ID), within(ref.Location))
+	s, err := m.at(ref)
+	if err != nil {
+		return session.Plugin{}, err
 	}
 	known, _ := s.look()
 	source, origin := sourceOf(known)
 	offer := Offer{Source: source, Location: ref.Location, By: by}
-	var err error
 	switch source {
 	case SourceFolder, SourceProject:
 		var ok bool
@@ -456,14 +458,20 @@ func (m *Manager) Configure(ctx context.Context, by session.Origin, settings map
 // resettle has what serves take the settings of now. It answers what failed.
 func (m *Manager) resettle(ctx context.Context, by session.Origin) (failed error) {
 	for _, s := range m.all() {
-		known, _ := s.look()
+		known, serving := s.look()
 		current := known.Current()
 		if current == nil || known.State == session.PluginStateQuarantined {
 			continue
 		}
-		offer, err := m.version(known, current.Digest)
+		var err error
+		offer := Offer{Source: current.Source, Location: s.location, By: by}
+		if serving != nil { // its bytes need not be read again
+			offer.Candidate = serving.candidate
+			offer.Candidate.Origin = current.Origin
+		} else {
+			offer.Candidate, err = m.kept(s.id, current.Digest, current.Source, current.Origin)
+		}
 		if err == nil {
-			offer.By = by
 			_, err = m.Offer(ctx, offer)
 		}
 		failed = errors.Join(failed, unlessBlocked(err))

@@ -25,18 +25,23 @@ type Ref struct {
 	Location string // a project's root; empty for the global level
 }
 
-// find answers the slot of a plugin that the log knows, with its turn.
-func (m *Manager) find(ctx context.Context, ref Ref) (s *slot, done func(), err error) {
+// at answers the slot of a plugin that the log knows.
+func (m *Manager) at(ref Ref) (*slot, error) {
 	m.mu.Lock()
-	s = m.slots[place{ref.ID, ref.Location}]
+	s := m.slots[place{ref.ID, ref.Location}]
 	m.mu.Unlock()
 	if s != nil {
-		if known, _ := s.look(); known.State == "" {
-			s = nil
+		if known, _ := s.look(); known.State != "" {
+			return s, nil
 		}
 	}
-	if s == nil {
-		return nil, nil, fmt.Errorf("%w: there is no plugin %s%s; plinth plugin list shows them", ErrUnknown, clip(ref.ID), within(ref.Location))
+	return nil, fmt.Errorf("%w: there is no plugin %s%s; plinth plugin list shows them", ErrUnknown, clip(ref.ID), within(ref.Location))
+}
+
+// find answers the slot of a plugin that the log knows, with its turn.
+func (m *Manager) find(ctx context.Context, ref Ref) (s *slot, done func(), err error) {
+	if s, err = m.at(ref); err != nil {
+		return nil, nil, err
 	}
 	if err := m.begin(); err != nil {
 		return nil, nil, err

@@ -189,11 +189,7 @@ func (m *Manager) unstarted(s *slot, revision session.PluginRevision, cause erro
 
 // later runs something after a time, unless the manager is closed first.
 func (m *Manager) later(wait time.Duration, run func()) {
-	if m.begin() != nil {
-		return
-	}
-	go func() {
-		defer m.work.Done()
+	m.aside(func() {
 		timer := time.NewTimer(wait)
 		defer timer.Stop()
 		select {
@@ -201,7 +197,7 @@ func (m *Manager) later(wait time.Duration, run func()) {
 			run()
 		case <-m.life.Done():
 		}
-	}()
+	})
 }
 
 // retry starts a revision that did not start, unless something else has become of the

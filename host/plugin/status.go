@@ -2,7 +2,6 @@ package plugin
 
 import (
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -94,15 +93,11 @@ func (m *Manager) List() []Status {
 
 // Show answers one plugin.
 func (m *Manager) Show(ref Ref) (Status, error) {
-	m.mu.Lock()
-	s := m.slots[place{ref.ID, ref.Location}]
-	m.mu.Unlock()
-	if s != nil {
-		if known, _ := s.look(); known.State != "" {
-			return m.status(s), nil
-		}
+	s, err := m.at(ref)
+	if err != nil {
+		return Status{}, err
 	}
-	return Status{}, fmt.Errorf("%w: there is no plugin %s%s; plinth plugin list shows them", ErrUnknown, clip(ref.ID), within(ref.Location))
+	return m.status(s), nil
 }
 
 // Refusals are the plugins that could not even be read, by origin.
@@ -172,6 +167,3 @@ func (m *Manager) compare(status *Status, serving *serving) {
 	change := trust.Difference(serving.candidate.Manifest, waiting.Manifest)
 	status.Change = &change
 }
-
-// IsRefusal reports an error that says why something cannot be done, not that it failed.
-func IsRefusal(err error) bool { return errors.Is(err, ErrRefused) || errors.Is(err, ErrUnknown) }
