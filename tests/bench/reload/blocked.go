@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/plinthhost/plinth/tests/bench/measure"
 )
 
 const (
@@ -51,7 +53,7 @@ func measureBlocked(ctx context.Context, dir string) error {
 	}
 	extra, err := 0.0, save()
 	if err == nil {
-		extra, err = overRounds(func(int) (float64, error) { return k.blockedRound(ctx, save) })
+		extra, err = measure.OverRounds(func(int) (float64, error) { return k.blockedRound(ctx, save) })
 	}
 	if err = errors.Join(err, k.close()); err != nil {
 		return err
@@ -79,9 +81,9 @@ func (k *kernel) blockedRound(ctx context.Context, save func() error) (float64, 
 	if err != nil {
 		return 0, err
 	}
-	note("blocked: %d calls over %d reloads, p99 %.2f ms; %d without, p99 %.2f ms", len(over), blockedReloads, percentile(over, 99),
-		len(without), percentile(without, 99))
-	return max(0, percentile(over, 99)-percentile(without, 99)), nil
+	measure.Note("blocked: %d calls over %d reloads, p99 %.2f ms; %d without, p99 %.2f ms", len(over), blockedReloads, measure.Percentile(over, 99),
+		len(without), measure.Percentile(without, 99))
+	return max(0, measure.Percentile(over, 99)-measure.Percentile(without, 99)), nil
 }
 
 // times calls the plugin all the time while something else is done, and answers how many
@@ -100,7 +102,7 @@ func (k *kernel) times(ctx context.Context, meanwhile func() error) ([]float64, 
 				}
 				took := time.Since(began)
 				mu.Lock()
-				all = append(all, milliseconds(took))
+				all = append(all, measure.Milliseconds(took))
 				mu.Unlock()
 				time.Sleep(pace - took)
 			}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/plinthhost/plinth/host/wasm"
+	"github.com/plinthhost/plinth/tests/bench/measure"
 )
 
 // group is figures that are measured together.
@@ -56,7 +57,7 @@ func run(ctx context.Context, only []string) error {
 		if err := inFolder(func(dir string) error { return g.measure(ctx, dir) }); err != nil {
 			return fmt.Errorf("%s: %w", g.name, err)
 		}
-		note("%s took %s", g.name, time.Since(began).Round(time.Second/10))
+		measure.Note("%s took %s", g.name, time.Since(began).Round(time.Second/10))
 	}
 	return nil
 }

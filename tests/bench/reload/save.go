@@ -20,6 +20,7 @@ import (
 	"github.com/plinthhost/plinth/host/wasm/wasmtest"
 	"github.com/plinthhost/plinth/registry"
 	"github.com/plinthhost/plinth/session"
+	"github.com/plinthhost/plinth/tests/bench/measure"
 )
 
 // The guests are of the same sources: TinyGo's is in the repository, Go's is built.
@@ -58,7 +59,7 @@ func measureSave(ctx context.Context, dir string) error {
 		if err != nil {
 			return err
 		}
-		note("%s: a module of %d bytes", guest.name, len(guest.module))
+		measure.Note("%s: a module of %d bytes", guest.name, len(guest.module))
 		figure(guest.name, took, "ms")
 		figure(strings.Replace(guest.name, "save_to_active", "machine_load", 1), bare, "ms")
 	}
@@ -90,19 +91,19 @@ func saveRounds(ctx context.Context, dir string, module []byte) (median5 float64
 			return 0, err
 		}
 		err = k.called(ctx, before)
-		return milliseconds(time.Since(began)), err
+		return measure.Milliseconds(time.Since(began)), err
 	}
 	if _, err := save(); err != nil {
 		return 0, err
 	}
-	return overRounds(func(int) (float64, error) {
+	return measure.OverRounds(func(int) (float64, error) {
 		took := make([]float64, saves)
 		for i := range took {
 			if took[i], err = save(); err != nil {
 				return 0, err
 			}
 		}
-		return median(took), nil
+		return measure.Median(took), nil
 	})
 }
 
@@ -117,7 +118,7 @@ func loadRounds(ctx context.Context, dir string, module []byte) (median5 float64
 	if spec.Init, err = bridge.Init(spec.Name, nil); err != nil {
 		return 0, err
 	}
-	return overRounds(func(round int) (float64, error) {
+	return measure.OverRounds(func(round int) (float64, error) {
 		if spec.Wasm, err = fresh(module, round); err != nil {
 			return 0, err
 		}
@@ -127,7 +128,7 @@ func loadRounds(ctx context.Context, dir string, module []byte) (median5 float64
 			return 0, err
 		}
 		took := time.Since(began)
-		return milliseconds(took), loaded.Close()
+		return measure.Milliseconds(took), loaded.Close()
 	})
 }
 

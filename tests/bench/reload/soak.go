@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/plinthhost/plinth/host/plugin"
+	"github.com/plinthhost/plinth/tests/bench/measure"
 )
 
 const (
@@ -66,7 +67,7 @@ func measureSoak(ctx context.Context, dir string) error {
 	figure("soak.heap_bytes_per_reload", (float64(o.end.heap)-float64(o.filled.heap))/(soakReloads-warmReloads), "bytes")
 	figure("soak.memory_fill_pct", o.fill, "percent")
 	figure("soak.memory_drift_pct", o.drift, "percent")
-	note("soak: %d sessions; after %d reloads %s; after sessions without any %s; at the end %s", o.tally.sessions, warmReloads, o.warm, o.filled, o.end)
+	measure.Note("soak: %d sessions; after %d reloads %s; after sessions without any %s; at the end %s", o.tally.sessions, warmReloads, o.warm, o.filled, o.end)
 	if o.drift > mostDrift {
 		err = fmt.Errorf("the memory grew by %.1f %% with %d reloads; the most is %d %%", o.drift, soakReloads-warmReloads, mostDrift)
 	}

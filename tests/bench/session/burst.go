@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/plinthhost/plinth/tests/bench/measure"
 	"github.com/plinthhost/plinth/tests/chat"
 )
 
@@ -34,7 +35,7 @@ func measureBurst(ctx context.Context, dir string) error {
 		return err
 	}
 	defer k.close()
-	ratio, err := overRounds(func(int) (float64, error) {
+	ratio, err := measure.OverRounds(func(int) (float64, error) {
 		bare, err := bareBurst(ctx, server.URL)
 		if err != nil {
 			return 0, err
@@ -48,7 +49,7 @@ func measureBurst(ctx context.Context, dir string) error {
 		if err != nil {
 			return 0, err
 		}
-		note("burst: bare %.0f ms, kernel %.0f ms", bare, whole)
+		measure.Note("burst: bare %.0f ms, kernel %.0f ms", bare, whole)
 		return whole / bare, nil
 	})
 	if err != nil {
@@ -95,12 +96,12 @@ func atOnce(ctx context.Context, do func(ctx context.Context, i int, begin func(
 			if err != nil {
 				return fmt.Errorf("request %d of %d at once: %w", i+1, burst, err)
 			}
-			times[i] = milliseconds(time.Since(began))
+			times[i] = measure.Milliseconds(time.Since(began))
 			return nil
 		})
 	}
 	err := group.Wait()
-	return median(times), err
+	return measure.Median(times), err
 }
 
 func createAll(ctx context.Context, n int, create func(context.Context) (string, error)) ([]string, error) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/plinthhost/plinth/session"
 	"github.com/plinthhost/plinth/store"
+	"github.com/plinthhost/plinth/tests/bench/measure"
 )
 
 // historyBytes is what a model would be sent of the session that is condensed.
@@ -20,7 +21,7 @@ func measureCompact(ctx context.Context, dir string) error {
 		return err
 	}
 	defer k.close()
-	took, err := overRounds(func(int) (float64, error) { return k.condense(ctx) })
+	took, err := measure.OverRounds(func(int) (float64, error) { return k.condense(ctx) })
 	if err != nil {
 		return err
 	}
@@ -50,7 +51,7 @@ func (k *kernel) condense(ctx context.Context) (float64, error) {
 		for _, event := range page.Events {
 			switch event.Type {
 			case (session.CompactionEnded{}).EventType():
-				return milliseconds(time.Since(began)), nil
+				return measure.Milliseconds(time.Since(began)), nil
 			case (session.CompactionFailed{}).EventType():
 				return 0, fmt.Errorf("the compaction failed: %s", event.Data)
 			}

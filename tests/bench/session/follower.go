@@ -7,6 +7,7 @@ import (
 
 	"github.com/plinthhost/plinth/session"
 	"github.com/plinthhost/plinth/store"
+	"github.com/plinthhost/plinth/tests/bench/measure"
 )
 
 // mergeFor is the shortest time between two looks at the streaming parts, as it is for
@@ -84,7 +85,7 @@ func (f *follower) take(text string) error {
 	if err != nil {
 		return err
 	}
-	f.late = append(f.late, milliseconds(time.Since(f.epoch)-due))
+	f.late = append(f.late, measure.Milliseconds(time.Since(f.epoch)-due))
 	f.sent = len(text)
 	return nil
 }

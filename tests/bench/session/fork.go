@@ -8,13 +8,14 @@ import (
 
 	"github.com/plinthhost/plinth/session"
 	"github.com/plinthhost/plinth/store"
+	"github.com/plinthhost/plinth/tests/bench/measure"
 )
 
 const (
 	// foldEvery is how many prompts a window takes: about 700 tokens each, of 128,000.
 	foldEvery = 150
 	// removals are of sessions of longEvents; each is a round.
-	removals = rounds
+	removals = measure.Rounds
 	// appenders write to sessions of their own, and pause for a moment between appends.
 	appenders = 4
 	pause     = 2 * time.Millisecond
@@ -50,13 +51,13 @@ func measureFork(ctx context.Context, dir string) error {
 		return err
 	}
 	messages := 0
-	took, err := overRounds(func(int) (float64, error) {
+	took, err := measure.OverRounds(func(int) (float64, error) {
 		began := time.Now()
 		forked, _, err := k.sessions.Fork(ctx, session.System(), session.ForkRequest{Session: long.id})
 		if err != nil {
 			return 0, err
 		}
-		elapsed := milliseconds(time.Since(began))
+		elapsed := measure.Milliseconds(time.Since(began))
 		all, err := k.sessions.Messages(ctx, forked.ID, -1, 10_000)
 		messages = len(all)
 		return elapsed, err
@@ -64,7 +65,7 @@ func measureFork(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	note("the fork has %d messages", messages)
+	measure.Note("the fork has %d messages", messages)
 	contextFigure("fork_100k_ms", took, "ms")
 	return nil
 }
@@ -99,17 +100,17 @@ func measureDelete(ctx context.Context, dir string) error {
 		if err != nil {
 			return err
 		}
-		note("deleted in %s; appends: p99 %.2f ms of %d, alone %.2f ms of %d", elapsed.Round(time.Millisecond),
-			percentile(during, 99), len(during), percentile(alone, 99), len(alone))
-		over = append(over, percentile(during, 99)-percentile(alone, 99))
-		busy = append(busy, percentile(during, 99))
-		longest = append(longest, percentile(during, 100))
-		whole = append(whole, milliseconds(elapsed))
+		measure.Note("deleted in %s; appends: p99 %.2f ms of %d, alone %.2f ms of %d", elapsed.Round(time.Millisecond),
+			measure.Percentile(during, 99), len(during), measure.Percentile(alone, 99), len(alone))
+		over = append(over, measure.Percentile(during, 99)-measure.Percentile(alone, 99))
+		busy = append(busy, measure.Percentile(during, 99))
+		longest = append(longest, measure.Percentile(during, 100))
+		whole = append(whole, measure.Milliseconds(elapsed))
 	}
-	contextFigure("delete_100k_block_ms_p99", median(over), "ms")
-	contextFigure("delete_100k_append_ms_p99", median(busy), "ms")
-	contextFigure("delete_100k_append_ms_max", median(longest), "ms")
-	contextFigure("delete_100k_ms", median(whole), "ms")
+	contextFigure("delete_100k_block_ms_p99", measure.Median(over), "ms")
+	contextFigure("delete_100k_append_ms_p99", measure.Median(busy), "ms")
+	contextFigure("delete_100k_append_ms_max", measure.Median(longest), "ms")
+	contextFigure("delete_100k_ms", measure.Median(whole), "ms")
 	return nil
 }
 
@@ -164,6 +165,6 @@ func (k *kernel) append(ctx context.Context, done <-chan struct{}) (took []float
 		if _, err := k.log.Append(ctx, store.Batch{Aggregate: id, Mode: store.Any(), Events: events}); err != nil {
 			return nil, err
 		}
-		took = append(took, milliseconds(time.Since(began)))
+		took = append(took, measure.Milliseconds(time.Since(began)))
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/plinthhost/plinth/session"
 	"github.com/plinthhost/plinth/store"
+	"github.com/plinthhost/plinth/tests/bench/measure"
 )
 
 const (
@@ -38,15 +39,15 @@ func measureHistory(ctx context.Context, dir string) error {
 		return fmt.Errorf("the long session has %d events, not %d", n, longEvents)
 	}
 	c := comparison{kernel: k, long: long}
-	for range rounds {
+	for range measure.Rounds {
 		if err := c.round(ctx); err != nil {
 			return err
 		}
 	}
-	figure("turn_100k_over_100", median(c.turns), "ratio")
-	figure("turn_100k_ms_p50", median(c.times), "ms")
-	figure("open_100k_over_100", median(c.opens), "ratio")
-	figure("open_last_100k_over_100", median(c.lasts), "ratio")
+	figure("turn_100k_over_100", measure.Median(c.turns), "ratio")
+	figure("turn_100k_ms_p50", measure.Median(c.times), "ms")
+	figure("open_100k_over_100", measure.Median(c.opens), "ratio")
+	figure("open_last_100k_over_100", measure.Median(c.lasts), "ratio")
 	return nil
 }
 
@@ -130,13 +131,13 @@ func (c *comparison) comparePages(ctx context.Context, after func(*story) int64,
 			if err != nil {
 				return 0, err
 			}
-			took[i] = append(took[i], milliseconds(time.Since(began)))
+			took[i] = append(took[i], measure.Milliseconds(time.Since(began)))
 			if n != want {
 				return 0, fmt.Errorf("a page of %s has %d messages, not %d", s.id, n, want)
 			}
 		}
 	}
-	return median(took[1]) / median(took[0]), nil
+	return measure.Median(took[1]) / measure.Median(took[0]), nil
 }
 
 // page reads what the API answers for a page: the head for its cursor, then the
@@ -162,10 +163,10 @@ func (c *comparison) compareTurns(ctx context.Context) (short, long float64, err
 			if err := c.turn(ctx, s.id, func() { began = time.Now() }); err != nil {
 				return 0, 0, err
 			}
-			took[i] = append(took[i], milliseconds(time.Since(began)))
+			took[i] = append(took[i], measure.Milliseconds(time.Since(began)))
 		}
 	}
-	return median(took[0]), median(took[1]), nil
+	return measure.Median(took[0]), measure.Median(took[1]), nil
 }
 
 // sameWindow holds both sessions to sending a model as many messages.

@@ -12,6 +12,7 @@ import (
 	"github.com/plinthhost/plinth/client"
 	"github.com/plinthhost/plinth/client/protocol"
 	"github.com/plinthhost/plinth/session"
+	"github.com/plinthhost/plinth/tests/bench/measure"
 )
 
 // measureHostBurst is measureBurst through the whole host: a client over HTTP and
@@ -30,7 +31,7 @@ func measureHostBurst(ctx context.Context, dir string) error {
 	if err := h.warm(ctx); err != nil {
 		return err
 	}
-	ratio, err := overRounds(func(int) (float64, error) {
+	ratio, err := measure.OverRounds(func(int) (float64, error) {
 		bare, err := bareBurst(ctx, server.URL)
 		if err != nil {
 			return 0, err
@@ -43,7 +44,7 @@ func measureHostBurst(ctx context.Context, dir string) error {
 		if err != nil {
 			return 0, err
 		}
-		note("burst: bare %.0f ms, host %.0f ms", bare, whole)
+		measure.Note("burst: bare %.0f ms, host %.0f ms", bare, whole)
 		return whole / bare, nil
 	})
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/plinthhost/plinth/session"
 	"github.com/plinthhost/plinth/session/epoch"
 	"github.com/plinthhost/plinth/session/schema"
+	"github.com/plinthhost/plinth/tests/bench/measure"
 )
 
 const (
@@ -41,22 +42,22 @@ func measureObserve(ctx context.Context, dir string) error {
 		return errors.Join(err, engine.Close())
 	}
 	var medians []float64
-	p99, err := overRounds(func(int) (float64, error) {
+	p99, err := measure.OverRounds(func(int) (float64, error) {
 		took := make([]float64, observations)
 		for i := range took {
 			began := time.Now()
 			if err := observeAll(ctx, all); err != nil {
 				return 0, err
 			}
-			took[i] = milliseconds(time.Since(began))
+			took[i] = measure.Milliseconds(time.Since(began))
 		}
-		medians = append(medians, median(took))
-		return percentile(took, 99), nil
+		medians = append(medians, measure.Median(took))
+		return measure.Percentile(took, 99), nil
 	})
 	if err != nil {
 		return errors.Join(err, engine.Close())
 	}
-	contextFigure("observe_ms_p50", median(medians), "ms")
+	contextFigure("observe_ms_p50", measure.Median(medians), "ms")
 	contextFigure("observe_ms_p99", p99, "ms")
 	return engine.Close()
 }

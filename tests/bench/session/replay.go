@@ -8,6 +8,7 @@ import (
 
 	"github.com/plinthhost/plinth/session"
 	"github.com/plinthhost/plinth/store"
+	"github.com/plinthhost/plinth/tests/bench/measure"
 )
 
 const (
@@ -30,8 +31,8 @@ func measureReplay(ctx context.Context, dir string) error {
 			bytes += len(event.Data)
 		}
 	}
-	note("replay: %d events of %d bytes on average", events, bytes/events)
-	rate, err := overRounds(func(round int) (float64, error) {
+	measure.Note("replay: %d events of %d bytes on average", events, bytes/events)
+	rate, err := measure.OverRounds(func(round int) (float64, error) {
 		took, err := replayAll(ctx, filepath.Join(dir, fmt.Sprint(round)), stories)
 		return float64(events) / took.Seconds(), err
 	})

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/plinthhost/plinth/tests/bench/measure"
 )
 
 const (
@@ -22,14 +24,14 @@ const (
 // sessions stream twenty fragments a second each: from the time that the oldest byte
 // of a look was due to the look. They begin and end within a second each.
 func measureStreams(ctx context.Context, dir string) error {
-	late, err := overRounds(func(round int) (float64, error) {
+	late, err := measure.OverRounds(func(round int) (float64, error) {
 		seen, err := stream(ctx, filepath.Join(dir, fmt.Sprint(round)))
 		if err != nil {
 			return 0, err
 		}
-		note("streams: %d looks, p50 %.1f ms, p99 %.1f ms, longest %.1f ms", len(seen),
-			percentile(seen, 50), percentile(seen, 99), percentile(seen, 100))
-		return percentile(seen, 99), nil
+		measure.Note("streams: %d looks, p50 %.1f ms, p99 %.1f ms, longest %.1f ms", len(seen),
+			measure.Percentile(seen, 50), measure.Percentile(seen, 99), measure.Percentile(seen, 100))
+		return measure.Percentile(seen, 99), nil
 	})
 	if err != nil {
 		return err
