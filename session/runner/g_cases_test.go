@@ -338,9 +338,7 @@ func g193(t *testing.T) {
 	if got := purposes(w); len(got) != 2 {
 		t.Errorf("requests %v", got)
 	}
-	if parts := w.Live.Open(id); len(parts) != 0 {
-		t.Errorf("live %+v", parts)
-	}
+	nothingStreams(t, w, id)
 }
 
 func g194(t *testing.T) {

@@ -248,7 +248,5 @@ func progressIsLive(t *testing.T) {
 		t.Errorf("progress is in the log:\n%s", events)
 	}
 	tells(t, []*session.ToolPart{w.Messages(id)[1].Parts[0].Tool}, "all")
-	if open := w.Live.Open(id); len(open) != 0 {
-		t.Errorf("still live: %+v", open)
-	}
+	nothingStreams(t, w, id)
 }

@@ -260,3 +260,13 @@ func same(a, b any) bool {
 	right, err := json.Marshal(b)
 	return err == nil && string(left) == string(right)
 }
+
+// nothingStreams waits until nothing works on the session: an event is readable a moment
+// before the live text that it carries whole ends.
+func nothingStreams(t *testing.T, w *World, id string) {
+	t.Helper()
+	idle(w, id)
+	if open := w.Live.Open(id); len(open) != 0 {
+		t.Errorf("still live: %+v", open)
+	}
+}

@@ -315,9 +315,7 @@ func TestInterruptDuringATool(t *testing.T) {
 	if err != nil || len(pending) != 1 {
 		t.Errorf("pending %v, %v; an interrupt leaves the inbox", pending, err)
 	}
-	if open := w.Live.Open(id); len(open) != 0 {
-		t.Errorf("still streaming: %v", open)
-	}
+	nothingStreams(t, w, id)
 }
 
 func TestInterruptSuppressesEarlierWakesOnly(t *testing.T) {
