@@ -74,6 +74,9 @@ func (m pluginModel) apply(payload session.Payload, seq, now int64) {
 		if p.Held, p.Changed = &e, now; p.State == session.PluginStateFailed || p.State == session.PluginStateStaged {
 			p.State = session.PluginStateHeld
 		}
+		if p.Failed != nil && p.Attempts == 0 && p.State != session.PluginStateQuarantined {
+			p.Failed, p.Error = nil, ""
+		}
 	case session.PluginApproved:
 		p := m.know(pluginScope{e.Plugin, e.Location}, session.PluginStateStaged, seq, now)
 		p.Approvals = slices.DeleteFunc(p.Approvals, func(a session.PluginApproved) bool { return a.Digest == e.Digest })

@@ -111,7 +111,10 @@ func (p projector) pluginHeld(e PluginHeld) error {
 	if err := p.knowPlugin(e.Plugin, e.Location, PluginStateHeld); err != nil {
 		return err
 	}
-	return p.setPlugin(e.Plugin, e.Location, `held = $1, state = CASE WHEN state IN ('failed', 'staged') THEN 'held' ELSE state END`, string(body))
+	// What failed before is over, unless it is what serves that does not start, or did not.
+	const over = `attempts = 0 AND state <> 'quarantined'`
+	return p.setPlugin(e.Plugin, e.Location, `held = $1, state = CASE WHEN state IN ('failed', 'staged') THEN 'held' ELSE state END,
+		error = CASE WHEN failed <> '' AND `+over+` THEN '' ELSE error END, failed = CASE WHEN `+over+` THEN '' ELSE failed END`, string(body))
 }
 
 func (p projector) pluginApproved(e PluginApproved) error {

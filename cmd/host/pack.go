@@ -57,7 +57,7 @@ func packInto(folder, file string) (packedPlugin, error) {
 	}
 	packed, err := plugin.Pack(folder)
 	if err != nil {
-		return packedPlugin{}, err
+		return packedPlugin{}, &exitError{exitUsage, err}
 	}
 	candidate, err := plugin.Packed(folder, packed, false)
 	if err != nil {

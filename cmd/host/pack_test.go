@@ -89,13 +89,13 @@ func TestPluginsThatAreNotPacked(t *testing.T) {
 		code int
 		want string
 	}{
-		{[]string{"pack", broken}, exitFailed, filepath.Join(broken, "in.json") + ": no such file or directory"},
-		{[]string{"pack", here}, exitFailed, "plugin.toml: it is missing; every plugin folder has one"},
+		{[]string{"pack", broken}, exitUsage, filepath.Join(broken, "in.json") + ": no such file or directory"},
+		{[]string{"pack", here}, exitUsage, "plugin.toml: it is missing; every plugin folder has one"},
 		{[]string{"pack", folder, "-o", filepath.Join(folder, "packed.wasm")}, exitUsage, "lies in the plugin's own folder, which has one module; name another place with -o"},
 		{[]string{"pack", folder, "-o", filepath.Join(here, "none", "packed.wasm")}, exitUsage, "no such file or directory"},
 		{[]string{"pack"}, exitUsage, "see plinth plugin pack --help"},
-		{[]string{"inspect", filepath.Join(folder, "guest.wasm")}, exitFailed, `the module has no section "plinth.manifest"`},
-		{[]string{"inspect", filepath.Join(folder, "none")}, exitFailed, "none: no such file or directory"},
+		{[]string{"inspect", filepath.Join(folder, "guest.wasm")}, exitUsage, `the module has no section "plinth.manifest"`},
+		{[]string{"inspect", filepath.Join(folder, "none")}, exitUsage, "none: no such file or directory"},
 	} {
 		printed, err := alone(t, append([]string{"plugin"}, test.args...)...)
 		if exitCode(err) != test.code || !strings.Contains(err.Error(), test.want) || printed != "" {

@@ -83,7 +83,7 @@ func addPlugin(ctx context.Context, host *client.Client, source, sum, location s
 	}
 	candidate, err := given(source)
 	if err != nil {
-		return protocol.Plugin{}, &exitError{exitUsage, err}
+		return protocol.Plugin{}, err
 	}
 	if sum != "" && !strings.EqualFold(sum, candidate.Digest) {
 		return protocol.Plugin{}, &exitError{exitUsage, fmt.Errorf("%s has the SHA-256 %s, not the one of --sha256", candidate.Origin, candidate.Digest)}

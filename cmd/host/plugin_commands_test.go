@@ -86,6 +86,7 @@ func TestPluginLife(t *testing.T) {
 	r.pluginSays(exitOK, []string{"acme/weather", "held", "1.0.0 waits: it asks for kv"}, "list")
 	r.pluginSays(exitOK, []string{"waits", "asks     kv", "not granted"}, "show", "acme/weather")
 	r.pluginSays(exitUsage, []string{`grant "process": the plugin acme/weather asks for no such thing`}, "approve", "acme/weather", "--grant", "process")
+	r.pluginSays(exitFailed, []string{"conflict: the plugin acme/weather is not disabled, it waits for approval: plinth plugin approve acme/weather"}, "enable", "acme/weather")
 	if p := r.plugin("acme/weather", ""); p.Error != "" || len(p.Approvals) > 0 {
 		t.Errorf("a wrong key left %+v", p)
 	}
@@ -113,6 +114,11 @@ func TestPluginLife(t *testing.T) {
 	r.pluginSays(exitFailed, []string{"not_found: there is no plugin acme/weather"}, "show", "acme/weather")
 	r.pluginSays(exitFailed, []string{"conflict: the plugin core/files is part of plinth; disable it instead"}, "remove", "core/files")
 	r.pluginSays(exitUsage, []string{`"weather" is no plugin's id`}, "show", "weather")
+	r.pluginSays(exitUsage, []string{"the path of the plugin is empty"}, "add", "")
+	broken := r.file("broken.wasm", []byte("no module"))
+	for _, command := range []string{"add", "inspect"} {
+		r.pluginSays(exitUsage, []string{"broken.wasm"}, command, broken)
+	}
 }
 
 // faulty packs another version of the weather with this module, and more in its folder.
@@ -226,6 +232,7 @@ func TestProjectPlugins(t *testing.T) {
 	r.pluginSays(exitFailed, []string{"not_found"}, "show", "acme/weather", "--project", r.project)
 	r.pluginSays(exitFailed, []string{"not_found: the project", "is not trusted"}, "distrust", r.project)
 	r.pluginSays(exitUsage, []string{"root", "absolute path of a folder"}, "trust", filepath.Join(r.project, "none"))
+	r.pluginSays(exitUsage, []string{"the root of the file system, which is no project"}, "trust", "/")
 }
 
 // TestReconfigure: the configuration is read again; a wrong one changes nothing.

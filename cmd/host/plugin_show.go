@@ -136,7 +136,7 @@ func revisionNotes(revision protocol.PluginRevision) string {
 		notes += ", served from " + revision.Activated.Local().Format("2006-01-02 15:04")
 	}
 	if revision.Blocked {
-		notes += ", rolled back"
+		notes += ", blocked"
 	}
 	if revision.Error != "" {
 		notes += ": " + revision.Error

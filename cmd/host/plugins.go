@@ -207,6 +207,9 @@ func (b pluginService) once(ctx context.Context, caller server.Caller, command s
 func (b pluginService) Trust(ctx context.Context, caller server.Caller, folder protocol.TrustFolder) (protocol.TrustedFolder, error) {
 	b.plugins.Ready(ctx, pluginPatience)
 	root, err := projectOf("root", folder.Root)
+	if err == nil && filepath.Dir(root) == root {
+		err = protocol.Errorf(protocol.BadRequest, "root %s is the root of the file system, which is no project; name the folder of one", root)
+	}
 	if err == nil {
 		err = b.plugins.Trust(ctx, origin(caller), root)
 	}

@@ -89,7 +89,7 @@ func (c *cli) rehearse(ctx context.Context, path, id string, turns int, asJSON b
 	}
 	candidate, err := given(path)
 	if err != nil {
-		return &exitError{exitUsage, err}
+		return err
 	}
 	host, closeHost, err := c.connect(ctx, true)
 	if err != nil {

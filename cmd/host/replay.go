@@ -104,11 +104,18 @@ func recorded(recording *replay.Recording, loaded config.Config, revision []stri
 	return plugin.Candidate{}, fmt.Errorf("the recorded revision of %s (module %.12s…) is neither builtin nor in one of plugins.folders; name its folder or file", recording.Plugin, recording.Module)
 }
 
-// given loads a plugin's folder or its packed module.
+// given loads a plugin's folder or its packed module, as somebody named it.
 func given(path string) (plugin.Candidate, error) {
-	path, err := filepath.Abs(path)
-	if err != nil {
-		return plugin.Candidate{}, err
+	if path == "" {
+		return plugin.Candidate{}, &exitError{exitUsage, errors.New("the path of the plugin is empty; name a packed file, or the folder of one")}
 	}
-	return plugin.At(path)
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		return plugin.Candidate{}, &exitError{exitUsage, err}
+	}
+	candidate, err := plugin.At(absolute)
+	if err != nil {
+		return plugin.Candidate{}, &exitError{exitUsage, err}
+	}
+	return candidate, nil
 }

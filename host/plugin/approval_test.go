@@ -133,6 +133,28 @@ func TestDisabledWhileItWaits(t *testing.T) {
 	w.says("greet", "1.0.0")
 }
 
+// A first version that waits still waits after the configuration disabled it for a while.
+func TestDisabledByTheConfigurationWhileItWaits(t *testing.T) {
+	w := newWorld(t, Options{})
+	if err := w.offer(asking(t, "1.0.0", asksKV), SourceUpload, ""); err != nil {
+		t.Fatal(err)
+	}
+	w.options.Settings = map[string]Settings{"acme/a": {Disabled: true}}
+	if err := w.Configure(t.Context(), ann, w.options.Settings, nil); err != nil {
+		t.Fatal(err)
+	}
+	if status := w.show("acme/a"); status.State != session.PluginStateDisabled || !status.Configured {
+		t.Errorf("%+v", status)
+	}
+	w.options.Settings = nil
+	w.restart(nil)
+	w.eventually(func() bool { return w.show("acme/a").State == session.PluginStateHeld })
+	if _, err := w.Approve(t.Context(), ann, Ref{ID: "acme/a"}, Approval{}); err != nil {
+		t.Error(err)
+	}
+	w.says("greet", "1.0.0")
+}
+
 // In development what the configured folders hold is granted all it asks for, and nothing
 // else is.
 func TestDevelopment(t *testing.T) {

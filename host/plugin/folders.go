@@ -460,18 +460,24 @@ func (m *Manager) resettle(ctx context.Context, by session.Origin) (failed error
 	for _, s := range m.all() {
 		known, serving := s.look()
 		current := known.Current()
-		if current == nil || known.State == session.PluginStateQuarantined {
+		settings, _ := m.configured(s.id)
+		var offer Offer
+		var err error
+		switch {
+		case known.State == session.PluginStateQuarantined:
+			continue
+		case serving != nil && current != nil: // its bytes need not be read again
+			offer = Offer{Candidate: serving.candidate, Source: current.Source, Location: s.location}
+			offer.Candidate.Origin = current.Origin
+		case current != nil:
+			offer, err = m.version(known, current.Digest)
+		case known.Configured != settings.Disabled: // it never served, and may no more, or again
+			offer, err = m.version(known, "")
+		default:
 			continue
 		}
-		var err error
-		offer := Offer{Source: current.Source, Location: s.location, By: by}
-		if serving != nil { // its bytes need not be read again
-			offer.Candidate = serving.candidate
-			offer.Candidate.Origin = current.Origin
-		} else {
-			offer.Candidate, err = m.kept(s.id, current.Digest, current.Source, current.Origin)
-		}
 		if err == nil {
+			offer.By = by
 			_, err = m.Offer(ctx, offer)
 		}
 		failed = errors.Join(failed, unlessBlocked(err))

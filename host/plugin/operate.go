@@ -264,7 +264,14 @@ func (m *Manager) enable(ctx context.Context, s *slot, by session.Origin) error 
 	if known.Configured {
 		return fmt.Errorf("%w: the configuration disables the plugin; set enabled = true in [plugins.%q]", ErrRefused, s.id)
 	}
-	if known.State != session.PluginStateDisabled && known.State != session.PluginStateQuarantined {
+	switch known.State {
+	case session.PluginStateDisabled, session.PluginStateQuarantined:
+	case session.PluginStateFailed:
+		return fmt.Errorf("%w: the plugin %s is not disabled, it failed: %s; mend that, then plinth plugin reload %s",
+			ErrRefused, s.id, known.Error, commandRef(s.id, s.location))
+	case session.PluginStateHeld:
+		return fmt.Errorf("%w: the plugin %s is not disabled, it waits for approval: plinth plugin approve %s", ErrRefused, s.id, commandRef(s.id, s.location))
+	default:
 		return nil
 	}
 	if err := m.record(ctx, s, by, session.PluginEnabled{Plugin: s.id, Location: s.location}); err != nil {

@@ -160,6 +160,9 @@ func (s *Server) pluginMethods() map[string]method {
 			return list, protocol.HostEvents, list.Cursor, err
 		}),
 		protocol.MethodPluginGet: takes(protocol.ScopeRead, func(ctx context.Context, _ Caller, p protocol.PluginParams) (any, string, string, error) {
+			if err := identified(p); err != nil {
+				return nil, "", "", err
+			}
 			plugin, err := s.backend.Plugins.Get(ctx, p)
 			return plugin, protocol.HostEvents, plugin.Cursor, err
 		}),
@@ -203,8 +206,19 @@ func (s *Server) addFrom(ctx context.Context, caller Caller, request protocol.Ad
 	return s.backend.Plugins.Add(ctx, caller, request)
 }
 
+// identified refuses what names no plugin, as only a live method can.
+func identified(plugin protocol.PluginParams) error {
+	if plugin.ID == "" {
+		return protocol.Errorf(protocol.BadRequest, "id is missing; give the id of a plugin, OWNER/NAME")
+	}
+	return nil
+}
+
 // changePlugin refuses what does not go with the action.
 func (s *Server) changePlugin(ctx context.Context, caller Caller, plugin protocol.PluginParams, change protocol.ChangePlugin) (protocol.Plugin, error) {
+	if err := identified(plugin); err != nil {
+		return protocol.Plugin{}, err
+	}
 	actions := []protocol.PluginAction{protocol.ActionApprove, protocol.ActionRollback, protocol.ActionDisable, protocol.ActionEnable, protocol.ActionReload}
 	switch {
 	case !slices.Contains(actions, change.Action):
@@ -221,6 +235,9 @@ func (s *Server) changePlugin(ctx context.Context, caller Caller, plugin protoco
 const maxForce = 24 * 60 * 60 * 1000
 
 func (s *Server) removePlugin(ctx context.Context, caller Caller, plugin protocol.PluginParams, removal protocol.RemovePlugin) error {
+	if err := identified(plugin); err != nil {
+		return err
+	}
 	if removal.ForceMS < 0 || removal.ForceMS > maxForce {
 		return protocol.Errorf(protocol.BadRequest, "forceMS must be 0 (turns go on to their end) to %d", maxForce)
 	}
