@@ -452,7 +452,7 @@ func (m *Manager) Configure(ctx context.Context, by session.Origin, settings map
 		_, err := m.Offer(ctx, Offer{Candidate: m.builtins[id], Source: SourceBuiltin, By: by})
 		failed = errors.Join(failed, unlessBlocked(err))
 	}
-	return errors.Join(failed, m.resettle(ctx, by), m.scanAll(), m.stand())
+	return errors.Join(failed, m.resettle(ctx, by), m.scanAll(), m.stand(), m.requireMissing())
 }
 
 // resettle has what serves take the settings of now. It answers what failed.

@@ -116,6 +116,9 @@ type Manager struct {
 
 	// commit orders the changes of the registries with what the log says of them.
 	commit sync.Mutex
+	// stoodFor are the required plugins that were stood for as they were not there; the
+	// commit guards them.
+	stoodFor map[string]bool
 	// keeping is held for reading from a Put into the depot until the log names the
 	// digest, and for writing by what removes digests that it does not name.
 	keeping sync.RWMutex
@@ -147,7 +150,7 @@ func NewManager(options Options) (*Manager, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Manager{options: options, engine: engine, ready: make(chan struct{}), rehearsal: make(chan struct{}, 1), slots: map[place]*slot{}, refused: map[string]Refusal{},
+	m := &Manager{options: options, engine: engine, ready: make(chan struct{}), rehearsal: make(chan struct{}, 1), stoodFor: map[string]bool{}, slots: map[place]*slot{}, refused: map[string]Refusal{},
 		builtins: map[string]Candidate{}, watching: &watching{folders: map[string]watched{}}, trusted: map[string]bool{}, settings: options.Settings, providers: options.Providers}
 	m.life, m.end = context.WithCancel(context.Background())
 	return m, nil

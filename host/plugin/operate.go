@@ -365,7 +365,7 @@ func (m *Manager) remove(ctx context.Context, s *slot, by session.Origin, remova
 	if err != nil && old == nil {
 		return err
 	}
-	err = errors.Join(err, m.bury(ctx, s, removal.Purge))
+	err = errors.Join(err, m.bury(ctx, s, removal.Purge), m.requireMissing())
 	if old == nil {
 		m.sweepDepot()
 		return err

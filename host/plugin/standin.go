@@ -55,13 +55,22 @@ func (m *Manager) standFor(s *slot, candidate Candidate) (*registry.Retirement, 
 }
 
 // requireMissing has the plugins that the operator requires and that are not there stand
-// for a source that is unavailable, so that no session begins without them.
+// for a source that is unavailable, so that no session begins without them. What is
+// required no more is not stood for.
 func (m *Manager) requireMissing() error {
 	m.commit.Lock()
 	defer m.commit.Unlock()
 	m.mu.Lock()
 	settings := maps.Clone(m.settings)
 	m.mu.Unlock()
+	for id := range m.stoodFor {
+		if !settings[id].Required || settings[id].Disabled {
+			delete(m.stoodFor, id)
+			if known, _ := m.slot(id, "").look(); known.State == "" {
+				m.options.Registries.Remove(id, "")
+			}
+		}
+	}
 	for _, id := range slices.Sorted(maps.Keys(settings)) {
 		if !settings[id].Required || settings[id].Disabled {
 			continue
@@ -69,6 +78,7 @@ func (m *Manager) requireMissing() error {
 		if known, _ := m.slot(id, "").look(); known.State != "" {
 			continue
 		}
+		m.stoodFor[id] = true
 		m.options.Logger.Error("a required plugin is not there, so no session can begin; add it, or take required out of its settings", "plugin", id)
 		source := session.ContextSource(standIn{[]string{id}, session.SourceSpec{Required: true}})
 		if _, err := m.options.Registries.Replace(registry.Scope{ID: id,

@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -98,6 +99,28 @@ func TestARequiredPluginThatIsNotThere(t *testing.T) {
 	if !source.(session.SourceSpecifier).Spec().Required {
 		t.Error("sessions begin without it")
 	}
+	configure := func(settings map[string]Settings) {
+		t.Helper()
+		if err := w.Configure(t.Context(), ann, settings, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	configure(nil) // required no more
+	if names := w.names(); names != nil {
+		t.Errorf("%q", names)
+	}
+	configure(map[string]Settings{"acme/a": {Required: true}})
+	isUnavailable(t, w.contexts()["acme/a"], "acme/a")
+	if err := w.offer(greeter(t, "acme/a", "1.0.0", "one"), SourceUpload, ""); err != nil {
+		t.Fatal(err)
+	}
+	if names := w.names(); slices.Contains(names, "context acme/a of acme/a") {
+		t.Errorf("%q", names)
+	}
+	if err := w.Remove(t.Context(), ann, Ref{ID: "acme/a"}, Removal{}); err != nil {
+		t.Fatal(err)
+	}
+	isUnavailable(t, w.contexts()["acme/a"], "acme/a")
 }
 
 // Nothing stands in for a plugin that asks for somebody else's key.
