@@ -96,7 +96,7 @@ func builtinPlugins() ([]plugin.Candidate, error) {
 func pluginSettings(configured map[string]config.Plugin) (map[string]plugin.Settings, error) {
 	all := make(map[string]plugin.Settings, len(configured))
 	for id, settings := range configured {
-		one := plugin.Settings{Disabled: !settings.Enabled, Required: settings.Required, Order: settings.Order, Limits: settings.Limits, Secrets: settings.Secrets, Record: plugin.Record(settings.Record),
+		one := plugin.Settings{Disabled: settings.Enabled != nil && !*settings.Enabled, Required: settings.Required, Order: settings.Order, Limits: settings.Limits, Secrets: settings.Secrets, Record: plugin.Record(settings.Record),
 			ExtismSDK: settings.Engine == "extism-sdk"}
 		if len(settings.Config) > 0 {
 			if err := json.Unmarshal(settings.Config, &one.Config); err != nil {
@@ -104,6 +104,12 @@ func pluginSettings(configured map[string]config.Plugin) (map[string]plugin.Sett
 			}
 		}
 		all[id] = one
+	}
+	for _, b := range builtin.All() {
+		if one := all[b.ID]; b.Off && (configured[b.ID].Enabled == nil) {
+			one.Disabled = true
+			all[b.ID] = one
+		}
 	}
 	return all, nil
 }

@@ -19,6 +19,8 @@ var openai []byte
 type Plugin struct {
 	ID   string
 	Wasm []byte
+	// Off: it serves only where the configuration enables it.
+	Off bool
 }
 
 // All lists the builtin plugins by id.

@@ -104,7 +104,9 @@ type Plugins struct {
 
 // Plugin is one [plugins."owner/name"].
 type Plugin struct {
-	Enabled bool // true
+	// Enabled is nil where the configuration does not say: true, but for builtins that
+	// come switched off.
+	Enabled *bool
 	// Required: no session begins while its context sources are unavailable; false.
 	Required bool
 	// Order is where its context sources stand among those of others, lower first; 0.

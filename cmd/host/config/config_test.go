@@ -123,7 +123,7 @@ func TestFile(t *testing.T) {
 		Retention: config.Retention{Keep: "all"},
 		Process:   config.Process{Shell: "zsh", Inherit: []string{"DISPLAY", "CARGO_*"}},
 		Plugins: config.Plugins{Folders: []string{"/opt/plugins", filepath.Join(dir, "plugins")}, Settings: map[string]config.Plugin{
-			"acme/weather": {}, "acme/rules": {Enabled: true, Required: true, Config: json.RawMessage(`{"level":3,"rules":["be kind"]}`),
+			"acme/weather": {Enabled: new(false)}, "acme/rules": {Required: true, Config: json.RawMessage(`{"level":3,"rules":["be kind"]}`),
 				Secrets: map[string]string{"rules-key": "env:RULES_KEY", "other-key": "file:/keys/other"}}}},
 		Shell:    config.Shell{Enabled: true, TimeoutMS: 600_000},
 		LogLevel: "debug", ProjectConfig: true, File: filepath.Join(dir, ".config/plinth/config.toml"),

@@ -192,13 +192,13 @@ func (l *loader) plugins(table map[string]any) {
 }
 
 func (l *loader) plugin(id string, settings map[string]any) Plugin {
-	plugin := Plugin{Enabled: true}
+	var plugin Plugin
 	for _, name := range slices.Sorted(maps.Keys(settings)) {
 		key := join("plugins", id, name)
 		switch value := settings[name].(type) {
 		case bool:
 			if name == "enabled" {
-				plugin.Enabled = value
+				plugin.Enabled = &value
 				continue
 			}
 			if name == "required" {
