@@ -5,6 +5,7 @@ import (
 
 	"github.com/plinthhost/plinth/abi/v1"
 	"github.com/plinthhost/plinth/sdk-plugins/go/jsonscan"
+	"github.com/plinthhost/plinth/sdk-plugins/go/provider/wire"
 )
 
 // chunk is what is used of a chat.completion.chunk. It is read whole before any of
@@ -15,7 +16,7 @@ type chunk struct {
 	calls     []callDelta
 	reason    string
 	usage     *abi.Usage
-	failure   *failure
+	failure   *wire.Failure
 }
 
 type callDelta struct {
@@ -55,7 +56,7 @@ func readChunk(data string) (c chunk, err error) {
 				r.Skip()
 			}
 		case "error":
-			c.failure = readFailure(&r)
+			c.failure = wire.ReadFailure(&r)
 		default:
 			r.Skip()
 		}

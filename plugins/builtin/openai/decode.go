@@ -7,6 +7,7 @@ import (
 	"github.com/plinthhost/plinth/abi/v1"
 	plinth "github.com/plinthhost/plinth/sdk-plugins/go"
 	"github.com/plinthhost/plinth/sdk-plugins/go/provider"
+	"github.com/plinthhost/plinth/sdk-plugins/go/provider/wire"
 )
 
 // The protocol has one text and one reasoning to a stream.
@@ -14,6 +15,9 @@ const (
 	textID      = "text-0"
 	reasoningID = "reasoning-0"
 )
+
+// frameKind is what a frame has to be.
+const frameKind = "chunk of a chat completion"
 
 // done is the frame after the last.
 const done = "[DONE]"
@@ -48,11 +52,11 @@ func (s *stream) frame(data string, events *provider.Events) error {
 	}
 	chunk, err := readChunk(data)
 	if err != nil {
-		return badFrame(data, err)
+		return wire.BadFrame(frameKind, data, err)
 	}
 	if chunk.failure != nil {
 		s.over = true
-		events.Fail(chunk.failure.explain())
+		events.Fail(chunk.failure.Explain())
 		return nil
 	}
 	if chunk.usage != nil {
@@ -66,7 +70,7 @@ func (s *stream) frame(data string, events *provider.Events) error {
 	}
 	for _, delta := range chunk.calls {
 		if err := s.call(delta, events); err != nil {
-			return badFrame(data, err)
+			return wire.BadFrame(frameKind, data, err)
 		}
 	}
 	if chunk.reason != "" && s.reason == "" {
@@ -142,12 +146,4 @@ func (s *stream) finishReason() string {
 		return s.reason
 	}
 	return "unknown"
-}
-
-func badFrame(data string, err error) error {
-	const shown = 200
-	if len(data) > shown {
-		data = strings.ToValidUTF8(data[:shown], "") + "…"
-	}
-	return plinth.Errorf(abi.KindFailed, "the provider sent a frame that is no chunk of a chat completion: %v, in %s", err, data)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/plinthhost/plinth/abi/v1"
 	"github.com/plinthhost/plinth/sdk-plugins/go/jsonscan"
+	"github.com/plinthhost/plinth/sdk-plugins/go/provider/wire"
 )
 
 // body is the request's JSON. Fields that are not set are not sent: servers differ
@@ -56,7 +57,7 @@ func (codec) Encode(request abi.ModelRequest) (encoded abi.ProviderEncoded, err 
 		return encoded, err
 	}
 	for _, tool := range request.Tools {
-		parameters, err := objectSchema(tool.Input)
+		parameters, err := wire.ObjectSchema(tool.Input)
 		if err != nil {
 			return encoded, fmt.Errorf("the input schema of tool %s: %w", tool.Name, err)
 		}
@@ -80,20 +81,20 @@ func (codec) Encode(request abi.ModelRequest) (encoded abi.ProviderEncoded, err 
 func (b *body) encode() []byte {
 	dst := append(make([]byte, 0, b.size()), '{')
 	dst = jsonscan.AppendString(jsonscan.AppendField(dst, "model"), b.model)
-	dst = appendList(jsonscan.AppendField(dst, "messages"), b.messages, appendMessage)
+	dst = wire.AppendList(jsonscan.AppendField(dst, "messages"), b.messages, appendMessage)
 	if len(b.tools) > 0 {
-		dst = appendList(jsonscan.AppendField(dst, "tools"), b.tools, appendTool)
+		dst = wire.AppendList(jsonscan.AppendField(dst, "tools"), b.tools, appendTool)
 	}
 	dst = jsonscan.AppendStringField(dst, "tool_choice", b.toolChoice)
-	dst = appendOptional(dst, "max_tokens", b.maxTokens, jsonscan.AppendInt)
-	dst = appendOptional(dst, "max_completion_tokens", b.maxCompletionTokens, jsonscan.AppendInt)
-	dst = appendOptional(dst, "temperature", b.temperature, jsonscan.AppendFloat)
-	dst = appendOptional(dst, "top_p", b.topP, jsonscan.AppendFloat)
-	dst = appendOptional(dst, "seed", b.seed, jsonscan.AppendInt)
+	dst = wire.AppendOptional(dst, "max_tokens", b.maxTokens, jsonscan.AppendInt)
+	dst = wire.AppendOptional(dst, "max_completion_tokens", b.maxCompletionTokens, jsonscan.AppendInt)
+	dst = wire.AppendOptional(dst, "temperature", b.temperature, jsonscan.AppendFloat)
+	dst = wire.AppendOptional(dst, "top_p", b.topP, jsonscan.AppendFloat)
+	dst = wire.AppendOptional(dst, "seed", b.seed, jsonscan.AppendInt)
 	if len(b.stop) > 0 {
-		dst = appendList(jsonscan.AppendField(dst, "stop"), b.stop, jsonscan.AppendString)
+		dst = wire.AppendList(jsonscan.AppendField(dst, "stop"), b.stop, jsonscan.AppendString)
 	}
-	dst = appendOptional(dst, "store", b.store, jsonscan.AppendBool)
+	dst = wire.AppendOptional(dst, "store", b.store, jsonscan.AppendBool)
 	dst = jsonscan.AppendStringField(dst, "reasoning_effort", b.reasoningEffort)
 	return append(dst, `,"stream":true,"stream_options":{"include_usage":true}}`...)
 }
@@ -116,22 +117,4 @@ func appendTool(dst []byte, tool toolSpec) []byte {
 	dst = jsonscan.AppendStringField(dst, "description", tool.description)
 	dst = append(jsonscan.AppendField(dst, "parameters"), tool.parameters...)
 	return append(dst, '}', '}')
-}
-
-func appendList[T any](dst []byte, list []T, element func([]byte, T) []byte) []byte {
-	dst = append(dst, '[')
-	for i := range list {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = element(dst, list[i])
-	}
-	return append(dst, ']')
-}
-
-func appendOptional[T any](dst []byte, key string, value *T, write func([]byte, T) []byte) []byte {
-	if value == nil {
-		return dst
-	}
-	return write(jsonscan.AppendField(dst, key), *value)
 }

@@ -1,11 +1,11 @@
 package main
 
 import (
-	"encoding/json"
 	"strings"
 
 	"github.com/plinthhost/plinth/abi/v1"
 	plinth "github.com/plinthhost/plinth/sdk-plugins/go"
+	"github.com/plinthhost/plinth/sdk-plugins/go/provider/wire"
 )
 
 // lower puts the system text and the history into the protocol's messages. Takes says
@@ -43,11 +43,11 @@ func lower(system []abi.TextPart, history []abi.Message, takes mediaKinds) ([]me
 func textMessage(role, text string) message { return message{role: role, content: text} }
 
 func appendUser(messages []message, m abi.Message, takes mediaKinds) ([]message, error) {
-	texts, files, err := separate(m, abi.PartText)
+	texts, files, err := wire.Separate(protocol, m, abi.PartText)
 	if err != nil {
 		return nil, err
 	}
-	text := joined(texts, "")
+	text := wire.Joined(texts, "")
 	if len(files) == 0 {
 		return append(messages, textMessage(abi.RoleUser, text)), nil
 	}
@@ -55,27 +55,25 @@ func appendUser(messages []message, m abi.Message, takes mediaKinds) ([]message,
 	for _, file := range files {
 		part, ok := takes.part(file)
 		if !ok {
-			part = contentPart{kind: "text", text: mention(file) + ", which this model cannot look at"}
+			part = contentPart{kind: "text", text: wire.Mention(file) + ", which this model cannot look at"}
 		}
 		content = append(content, part)
 	}
 	return append(messages, message{role: abi.RoleUser, content: content}), nil
 }
 
-var escapeXML = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
-
 // appendUpdate tells a change of the system context at its place in time. The
 // protocol has no such message, so it is marked up and joins what the user said
 // before it.
 func appendUpdate(messages []message, m abi.Message) ([]message, error) {
-	texts, files, err := separate(m, abi.PartText)
+	texts, files, err := wire.Separate(protocol, m, abi.PartText)
 	if err != nil {
 		return nil, err
 	}
 	if len(files) > 0 {
-		return nil, unsupported(m, files[0], "text")
+		return nil, wire.Unsupported(protocol, m, files[0], "text")
 	}
-	text := "<system-update>\n" + escapeXML.Replace(joined(texts, "\n")) + "\n</system-update>"
+	text := wire.SystemUpdate(wire.Joined(texts, "\n"))
 	if last := len(messages) - 1; last >= 0 && messages[last].role == abi.RoleUser {
 		switch content := messages[last].content.(type) {
 		case string:
@@ -94,15 +92,15 @@ func appendAssistant(messages []message, m abi.Message) ([]message, error) {
 	for _, part := range m.Parts {
 		switch {
 		case part.Hosted:
-			texts = append(texts, retold(part))
+			texts = append(texts, wire.Retold(part))
 		case part.Type == abi.PartText:
 			texts = append(texts, part.Text)
 		case part.Type == abi.PartReasoning:
 			reasoning = append(reasoning, part.Text)
 		case part.Type == abi.PartToolCall:
-			out.toolCalls = append(out.toolCalls, toolCall{id: part.Call, name: part.Name, arguments: arguments(part.Input)})
+			out.toolCalls = append(out.toolCalls, toolCall{id: part.Call, name: part.Name, arguments: wire.Arguments(part.Input)})
 		default:
-			return nil, unsupported(m, part, "text, reasoning and tool calls")
+			return nil, wire.Unsupported(protocol, m, part, "text, reasoning and tool calls")
 		}
 	}
 	// A message of neither text nor calls is refused by servers unless its text is
@@ -114,35 +112,10 @@ func appendAssistant(messages []message, m abi.Message) ([]message, error) {
 	return append(messages, out), nil
 }
 
-// retold is a part of a tool that a provider ran, as text: the protocol has no such
-// tools, and what the model knew then it must know still.
-func retold(part abi.Part) string {
-	text := part.Text
-	if text == "" {
-		text = string(part.Result)
-	}
-	switch {
-	case part.Type == abi.PartToolCall:
-		return "[" + part.Name + ", a tool of the provider, was called with " + arguments(part.Input) + "]"
-	case part.Error:
-		return "[" + part.Name + " failed: " + text + "]"
-	case text == "":
-		return "[" + part.Name + " answered nothing]"
-	}
-	return "[" + part.Name + " answered: " + text + "]"
-}
-
-func arguments(input json.RawMessage) string {
-	if len(input) == 0 {
-		return "{}"
-	}
-	return string(input)
-}
-
 // appendResults puts the results, which can only be text, and then what they show in
 // a message of the user.
 func appendResults(messages []message, m abi.Message, takes mediaKinds) ([]message, error) {
-	results, files, err := separate(m, abi.PartToolResult)
+	results, files, err := wire.Separate(protocol, m, abi.PartToolResult)
 	if err != nil {
 		return nil, err
 	}
@@ -154,38 +127,11 @@ func appendResults(messages []message, m abi.Message, takes mediaKinds) ([]messa
 	var shown []contentPart
 	for _, file := range files {
 		if part, ok := takes.part(file); ok {
-			shown = append(shown, contentPart{kind: "text", text: mention(file) + ", from the tool call " + file.Call}, part)
+			shown = append(shown, contentPart{kind: "text", text: wire.Mention(file) + ", from the tool call " + file.Call}, part)
 		}
 	}
 	if len(shown) > 0 {
 		messages = append(messages, message{role: abi.RoleUser, content: shown})
 	}
 	return messages, nil
-}
-
-// separate answers a message's parts of one type and its media; there may be no other.
-func separate(m abi.Message, wanted string) (parts, media []abi.Part, err error) {
-	for _, part := range m.Parts {
-		switch part.Type {
-		case wanted:
-			parts = append(parts, part)
-		case abi.PartMedia:
-			media = append(media, part)
-		default:
-			return nil, nil, unsupported(m, part, wanted+" and files")
-		}
-	}
-	return parts, media, nil
-}
-
-func joined(parts []abi.Part, separator string) string {
-	texts := make([]string, len(parts))
-	for i, part := range parts {
-		texts[i] = part.Text
-	}
-	return strings.Join(texts, separator)
-}
-
-func unsupported(m abi.Message, part abi.Part, supported string) error {
-	return plinth.Errorf(abi.KindInvalidInput, "message %s: a Chat Completions message of role %s can hold %s; this one has a part of type %s", m.ID, m.Role, supported, part.Type)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/plinthhost/plinth/abi/v1"
 	plinth "github.com/plinthhost/plinth/sdk-plugins/go"
 	"github.com/plinthhost/plinth/sdk-plugins/go/provider"
+	"github.com/plinthhost/plinth/sdk-plugins/go/provider/wire"
 )
 
 func init() {
@@ -34,3 +35,11 @@ func main() {}
 
 // codec is a provider.Codec. It keeps nothing: what a stream needs is in its state.
 type codec struct{}
+
+// protocol is the name that errors give it.
+const protocol = "Chat Completions"
+
+// Classify explains a response whose status is not 2xx.
+func (codec) Classify(response abi.ProviderClassify) abi.ProviderError {
+	return wire.Classify(response)
+}

@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/plinthhost/plinth/abi/v1"
 	"github.com/plinthhost/plinth/sdk-plugins/go/jsonscan"
+	"github.com/plinthhost/plinth/sdk-plugins/go/provider/wire"
 )
 
 // contentPart is one part of a message that is not plain text.
@@ -17,22 +18,15 @@ func appendPart(dst []byte, part contentPart) []byte {
 	dst = jsonscan.AppendString(append(dst, `{"type":`...), part.kind)
 	switch part.kind {
 	case "image_url":
-		dst = appendBlob(append(dst, `,"image_url":{"url":`...), part.url)
+		dst = wire.AppendBlob(append(dst, `,"image_url":{"url":`...), part.url)
 		dst = append(dst, '}')
 	case "file":
 		dst = jsonscan.AppendString(append(dst, `,"file":{"filename":`...), part.filename)
-		dst = appendBlob(jsonscan.AppendField(dst, "file_data"), part.url)
+		dst = wire.AppendBlob(jsonscan.AppendField(dst, "file_data"), part.url)
 		dst = append(dst, '}')
 	default:
 		dst = jsonscan.AppendStringField(dst, "text", part.text)
 	}
-	return append(dst, '}')
-}
-
-func appendBlob(dst []byte, blob abi.BlobText) []byte {
-	dst = jsonscan.AppendString(append(dst, `{"$blob":`...), blob.Digest)
-	dst = jsonscan.AppendString(jsonscan.AppendField(dst, "as"), blob.As)
-	dst = jsonscan.AppendStringField(dst, "mime", blob.Mime)
 	return append(dst, '}')
 }
 
@@ -53,12 +47,4 @@ func (k mediaKinds) part(file abi.Part) (part contentPart, ok bool) {
 		return contentPart{kind: "file", filename: name, url: url}, k.pdf
 	}
 	return part, false
-}
-
-// mention names a file in a text.
-func mention(file abi.Part) string {
-	if file.Name == "" {
-		return "A file (" + file.Mime + ")"
-	}
-	return "The file " + file.Name + " (" + file.Mime + ")"
 }

@@ -1,6 +1,9 @@
 package main
 
-import "github.com/plinthhost/plinth/sdk-plugins/go/jsonscan"
+import (
+	"github.com/plinthhost/plinth/sdk-plugins/go/jsonscan"
+	"github.com/plinthhost/plinth/sdk-plugins/go/provider/wire"
+)
 
 // message is one message of the request. Its content is a string, null (nil), or a
 // []contentPart.
@@ -43,13 +46,13 @@ func appendMessage(dst []byte, m message) []byte {
 	case string:
 		dst = jsonscan.AppendString(dst, content)
 	case []contentPart:
-		dst = appendList(dst, content, appendPart)
+		dst = wire.AppendList(dst, content, appendPart)
 	default:
 		dst = append(dst, "null"...)
 	}
 	dst = jsonscan.AppendStringField(dst, "reasoning_content", m.reasoningContent)
 	if len(m.toolCalls) > 0 {
-		dst = appendList(jsonscan.AppendField(dst, "tool_calls"), m.toolCalls, appendCall)
+		dst = wire.AppendList(jsonscan.AppendField(dst, "tool_calls"), m.toolCalls, appendCall)
 	}
 	dst = jsonscan.AppendStringField(dst, "tool_call_id", m.toolCallID)
 	return append(dst, '}')

@@ -5,6 +5,7 @@ import (
 	plinth "github.com/plinthhost/plinth/sdk-plugins/go"
 	"github.com/plinthhost/plinth/sdk-plugins/go/jsonscan"
 	"github.com/plinthhost/plinth/sdk-plugins/go/provider"
+	"github.com/plinthhost/plinth/sdk-plugins/go/provider/wire"
 )
 
 // stream is what has to be known of the chunks read so far. Between calls it is
@@ -45,7 +46,7 @@ func readStream(state []byte) (s stream, err error) {
 		case "reason":
 			s.reason = r.String()
 		case "usage":
-			s.usage = readUsageState(&r)
+			s.usage = wire.ReadUsage(&r)
 		case "over":
 			s.over = r.Bool()
 		default:
@@ -56,30 +57,6 @@ func readStream(state []byte) (s stream, err error) {
 		return s, plinth.Errorf(abi.KindInvalidInput, "the stream's state: %v", r.Err())
 	}
 	return s, nil
-}
-
-func readUsageState(r *jsonscan.Reader) *abi.Usage {
-	usage := &abi.Usage{}
-	for r.Object(); ; {
-		key, ok := r.Next()
-		if !ok {
-			return usage
-		}
-		switch key {
-		case "input":
-			usage.Input = r.Int()
-		case "output":
-			usage.Output = r.Int()
-		case "reasoning":
-			usage.Reasoning = r.Int()
-		case "cache_read":
-			usage.CacheRead = r.Int()
-		case "cache_write":
-			usage.CacheWrite = r.Int()
-		default:
-			r.Skip()
-		}
-	}
 }
 
 // encode is the state for the next call; nothing at all before anything had to be

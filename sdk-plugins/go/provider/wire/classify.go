@@ -1,4 +1,4 @@
-package main
+package wire
 
 import (
 	"strconv"
@@ -9,8 +9,9 @@ import (
 	"github.com/plinthhost/plinth/sdk-plugins/go/jsonscan"
 )
 
-// Classify explains a response whose status is not 2xx.
-func (codec) Classify(response abi.ProviderClassify) abi.ProviderError {
+// Classify explains a response whose status is not 2xx by the words of its body and its
+// status, as most providers use them.
+func Classify(response abi.ProviderClassify) abi.ProviderError {
 	out := abi.ProviderError{
 		Message:      describe(response),
 		RetryAfterMS: retryAfter(response.Headers),
@@ -61,7 +62,7 @@ func describe(response abi.ProviderClassify) string {
 }
 
 // bodyFailure finds the error object of a body, nil when there is none.
-func bodyFailure(body string) (f *failure) {
+func bodyFailure(body string) (f *Failure) {
 	if !strings.HasPrefix(body, "{") {
 		return nil
 	}
@@ -72,12 +73,12 @@ func bodyFailure(body string) (f *failure) {
 			break
 		}
 		if key == "error" {
-			f = readFailure(&r)
+			f = ReadFailure(&r)
 		} else {
 			r.Skip()
 		}
 	}
-	if !r.End() || f == nil || *f == (failure{}) {
+	if !r.End() || f == nil || *f == (Failure{}) {
 		return nil
 	}
 	return f

@@ -1,4 +1,4 @@
-package main
+package wire
 
 import (
 	"strings"
@@ -35,7 +35,7 @@ func TestClassify(t *testing.T) {
 		{529, ``, abi.ClassOverloaded, true},
 		{302, ``, abi.ClassUnknown, false},
 	} {
-		got := codec{}.Classify(abi.ProviderClassify{Status: c.status, Body: c.body})
+		got := Classify(abi.ProviderClassify{Status: c.status, Body: c.body})
 		if got.Classification != c.class || got.Retryable != c.retryable {
 			t.Errorf("%d %q: %s, retryable %v; want %s, %v", c.status, c.body, got.Classification, got.Retryable, c.class, c.retryable)
 		}
@@ -72,7 +72,7 @@ func TestMessagesSayWhatTheProviderSaid(t *testing.T) {
 		strings.Repeat("x", 501): "the provider answered HTTP 400",
 		`{"error":{"message":"` + strings.Repeat("é", 300) + `"}}`: "the provider answered HTTP 400: " + strings.Repeat("é", 250) + "…",
 	} {
-		if got := (codec{}).Classify(abi.ProviderClassify{Status: 400, Body: body}).Message; got != want {
+		if got := Classify(abi.ProviderClassify{Status: 400, Body: body}).Message; got != want {
 			t.Errorf("%s:\n got %q\nwant %q", body, got, want)
 		}
 	}

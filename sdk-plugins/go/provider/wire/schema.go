@@ -1,4 +1,4 @@
-package main
+package wire
 
 import (
 	"bytes"
@@ -13,10 +13,10 @@ import (
 // schema is a JSON Schema's top level; what lies below is passed on as it is.
 type schema map[string]json.RawMessage
 
-// objectSchema makes a tool's input schema one of an object at its top level,
-// which is all the protocol takes: alternatives are merged into one object, null
+// ObjectSchema makes a tool's input schema one of an object at its top level,
+// which is all that some protocols take: alternatives are merged into one object, null
 // is taken out of the types. A schema that is one already is not touched.
-func objectSchema(input json.RawMessage) (json.RawMessage, error) {
+func ObjectSchema(input json.RawMessage) (json.RawMessage, error) {
 	if len(input) == 0 {
 		return json.RawMessage(`{"type":"object","properties":{}}`), nil
 	}
