@@ -5,6 +5,12 @@ package builtin
 
 import _ "embed" // the modules
 
+//go:embed dist/anthropic.wasm
+var anthropic []byte
+
+//go:embed dist/bedrock.wasm
+var bedrock []byte
+
 //go:embed dist/environment.wasm
 var environment []byte
 
@@ -26,6 +32,8 @@ type Plugin struct {
 // All lists the builtin plugins by id.
 func All() []Plugin {
 	return []Plugin{
+		{ID: "core/anthropic", Wasm: anthropic},
+		{ID: "core/bedrock", Wasm: bedrock},
 		{ID: "core/environment", Wasm: environment},
 		{ID: "core/files", Wasm: files},
 		{ID: "core/openai", Wasm: openai},

@@ -32,3 +32,12 @@ func AppendBlob(dst []byte, blob abi.BlobText) []byte {
 	dst = jsonscan.AppendStringField(dst, "mime", blob.Mime)
 	return append(dst, '}')
 }
+
+// Comma appends what stands before the next element of a list that is written one by
+// one, and nothing before the first.
+func Comma(dst []byte) []byte {
+	if dst[len(dst)-1] == '[' {
+		return dst
+	}
+	return append(dst, ',')
+}
