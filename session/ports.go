@@ -362,6 +362,7 @@ func (e *ToolError) Error() string { return e.Message }
 type Observation struct {
 	Session  string
 	Agent    string
+	Model    ModelRef // zero when there is no such model now
 	Location Location
 	Now      time.Time
 	// Directories are absolute, below the Location's root, and tools read files in them.
@@ -398,6 +399,8 @@ type TransformSpec struct {
 	Writes  []RequestPart
 	Order   int
 	OnError string // "fail" or "skip"
+	// Timeout is what a call may take; 0 leaves it to who calls.
+	Timeout time.Duration
 }
 
 // RequestPart names a part of a model request that a transform may read or write.
@@ -416,6 +419,7 @@ const (
 // TransformInput holds the parts a transform declared to read; the rest is zero.
 type TransformInput struct {
 	Purpose string
+	Agent   string
 	// Session is whose request it is; the transform is not shown it.
 	Session    string
 	System     []TextPart

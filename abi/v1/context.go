@@ -8,6 +8,9 @@ type ContextObserve struct {
 	Location Location `json:"location"`
 	// NowMS is the instant of the sample, milliseconds since 1970 UTC.
 	NowMS int64 `json:"now_ms"`
+	// Model is what the session's next request goes to, PROVIDER/MODEL; empty when there
+	// is no such model now.
+	Model string `json:"model,omitempty"`
 	// Directories are those in which tools of the session read files: paths from the
 	// project's root, without the root itself, ascending; at most 256.
 	Directories []string `json:"directories,omitempty"`

@@ -67,6 +67,8 @@ type ManifestTransform struct {
 	Writes  []string `toml:"writes"`
 	Order   int      `toml:"order"`
 	OnError string   `toml:"on_error"` // fail or skip
+	// TimeoutMS is what a call may take on a processor, at most 1,000; 0 means 50.
+	TimeoutMS int64 `toml:"timeout_ms"`
 }
 
 // ManifestRequest is what the plugin asks the operator for.

@@ -5,8 +5,11 @@ import "encoding/json"
 // TransformApply is the body of plinth_transform_apply. Only the parts the
 // manifest declared to read are set.
 type TransformApply struct {
-	Transform  string                     `json:"transform"` // the manifest's transform name
-	Purpose    string                     `json:"purpose"`
+	Transform string `json:"transform"` // the manifest's transform name
+	Purpose   string `json:"purpose"`
+	// Agent is what the session works as, or the agent that the host asks for itself,
+	// like title.
+	Agent      string                     `json:"agent,omitempty"`
 	System     []TextPart                 `json:"system,omitempty"`
 	Messages   []Message                  `json:"messages,omitempty"`
 	Tools      []ToolDefinition           `json:"tools,omitempty"`

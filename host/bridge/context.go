@@ -53,7 +53,7 @@ func (c *Context) Observe(ctx context.Context, observation session.Observation) 
 	observed, _, err := invoke[abi.ContextObserve, abi.ContextObserved](ctx, c.plugin, abi.ExportContext, abi.ContextObserve{
 		Session:  host.session,
 		Location: wireLocation(observation.Location, observation.Now),
-		NowMS:    observation.Now.UnixMilli(), Previous: observation.Previous,
+		NowMS:    observation.Now.UnixMilli(), Model: wireModel(observation.Model), Previous: observation.Previous,
 		Directories: relative(observation.Location.Root, observation.Directories),
 	}, Call{Deadline: ContextDeadline, Session: observation.Session, Operations: host})
 	if err != nil {
@@ -70,6 +70,14 @@ func (c *Context) Observe(ctx context.Context, observation session.Observation) 
 			Baseline: source.Baseline, Update: source.Update, Removed: source.Removed}
 	}
 	return states, nil
+}
+
+// wireModel is PROVIDER/MODEL, "" of none.
+func wireModel(model session.ModelRef) string {
+	if model.Provider == "" {
+		return ""
+	}
+	return model.Provider + "/" + model.Model
 }
 
 // relative answers directories as paths from the root that they are below.

@@ -176,20 +176,20 @@ func TestTheEnvironmentOfAProject(t *testing.T) {
 	p := newProject(t)
 	plugin := loadBuiltin(t, "core/environment", abi.ExportContext)
 	decide := &ruled{rules: rules()}
-	source := NewContext(plugin, []string{"core/instructions", "core/date", "core/environment"}, session.SourceSpec{}, p.ruledBy(decide))
-	if diff := cmp.Diff([]string{"core/date", "core/environment", "core/instructions"}, source.Keys()); diff != "" {
+	source := NewContext(plugin, []string{"core/instructions", "core/date", "core/environment", "core/model"}, session.SourceSpec{}, p.ruledBy(decide))
+	if diff := cmp.Diff([]string{"core/date", "core/environment", "core/instructions", "core/model"}, source.Keys()); diff != "" {
 		t.Error(diff)
 	}
-	states, err := source.Observe(t.Context(), session.Observation{Location: p.location, Now: clock{}.Now()})
-	if err != nil || len(states) != 6 {
+	states, err := source.Observe(t.Context(), session.Observation{Location: p.location, Now: clock{}.Now(), Model: session.ModelRef{Provider: "local", Model: "a/b", Variant: "high"}})
+	if err != nil || len(states) != 7 {
 		t.Fatalf("%v, %v", states, err)
 	}
-	for _, state := range states[3:] {
+	for _, state := range states[4:] {
 		if state.State != session.SourceAbsent {
 			t.Errorf("nothing of it is there: %+v", state)
 		}
 	}
-	states = states[:3]
+	states = states[:4]
 	text := ""
 	for _, state := range states {
 		if state.State != session.SourceValue {
@@ -197,7 +197,7 @@ func TestTheEnvironmentOfAProject(t *testing.T) {
 		}
 		text += state.Baseline + "\n"
 	}
-	for _, part := range []string{p.location.Directory, "2026", "be kind", "mine"} {
+	for _, part := range []string{p.location.Directory, "2026", "be kind", "mine", "You run on the model local/a/b."} {
 		if !strings.Contains(text, part) {
 			t.Errorf("there is no %q in:\n%s", part, text)
 		}

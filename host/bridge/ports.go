@@ -45,7 +45,7 @@ func (o *operations) sessionInfo(ctx context.Context, _ abi.None, _ []byte) (any
 		if err != nil {
 			return nil, nil, err
 		}
-		info.Title, info.Model = described.Title, described.Model.Provider+"/"+described.Model.Model
+		info.Title, info.Model = described.Title, wireModel(described.Model)
 	}
 	return info, nil, nil
 }

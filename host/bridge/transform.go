@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -8,8 +9,12 @@ import (
 	"github.com/plinthhost/plinth/session"
 )
 
-// TransformDeadline is how long a transform may run.
-const TransformDeadline = 50 * time.Millisecond
+// TransformDeadline is how long a transform may run that does not say, and
+// MaxTransformDeadline what one may say: each request waits for it.
+const (
+	TransformDeadline    = 50 * time.Millisecond
+	MaxTransformDeadline = time.Second
+)
 
 // Transform is a guest's transform behind the kernel's port.
 type Transform struct {
@@ -28,7 +33,7 @@ func (t *Transform) Spec() session.TransformSpec { return t.spec }
 // Apply asks the guest for its edits. A transform has no operations.
 func (t *Transform) Apply(ctx context.Context, input session.TransformInput) ([]session.Edit, error) {
 	body := abi.TransformApply{
-		Transform: t.spec.Name, Purpose: input.Purpose, Options: input.Options, Headers: input.Headers,
+		Transform: t.spec.Name, Purpose: input.Purpose, Agent: input.Agent, Options: input.Options, Headers: input.Headers,
 		System: wireTexts(input.System), Messages: wireMessages(input.Messages), Tools: wireTools(input.Tools),
 	}
 	for _, part := range t.spec.Reads {
@@ -37,7 +42,8 @@ func (t *Transform) Apply(ctx context.Context, input session.TransformInput) ([]
 			body.Generation = &generation
 		}
 	}
-	answered, _, err := invoke[abi.TransformApply, abi.TransformEdits](ctx, t.plugin, abi.ExportTransform, body, Call{Deadline: TransformDeadline, Session: input.Session})
+	deadline := cmp.Or(t.spec.Timeout, TransformDeadline)
+	answered, _, err := invoke[abi.TransformApply, abi.TransformEdits](ctx, t.plugin, abi.ExportTransform, body, Call{Deadline: deadline, Session: input.Session})
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -29,7 +30,7 @@ func TestATransformSeesItsParts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		temperature := 0.5
 		whole := session.TransformInput{
-			Purpose: "turn", System: []session.TextPart{{ID: "s", Text: "S"}},
+			Purpose: "turn", Agent: "plan", System: []session.TextPart{{ID: "s", Text: "S"}},
 			Messages: []session.ModelMessage{{ID: "m", Role: session.RoleAssistant, Parts: []session.ModelPart{
 				{ID: "p", Type: session.PartToolCall, Call: "c", Name: "read", Input: json.RawMessage(`{"path":"a"}`), Metadata: json.RawMessage(`{"sig":1}`)},
 				{ID: "q", Type: session.PartToolResult, Call: "c", Text: "T", Error: true, Mime: "image/png", Blob: "ab"}}}},
@@ -43,7 +44,7 @@ func TestATransformSeesItsParts(t *testing.T) {
 			input session.TransformInput
 			want  string
 		}{
-			{"all", []session.RequestPart{session.RequestGeneration}, whole, `{"transform":"t","purpose":"turn","system":[{"id":"s","text":"S"}],` +
+			{"all", []session.RequestPart{session.RequestGeneration}, whole, `{"transform":"t","purpose":"turn","agent":"plan","system":[{"id":"s","text":"S"}],` +
 				`"messages":[{"id":"m","role":"assistant","parts":[{"id":"p","type":"tool_call","call":"c","name":"read","input":{"path":"a"},"metadata":{"sig":1}},` +
 				`{"id":"q","type":"tool_result","text":"T","call":"c","error":true,"mime":"image/png","blob":"ab"}]}],` +
 				`"tools":[{"name":"read","description":"D","input":{}}],"generation":{"temperature":0.5,"stop":["."]},"options":{"o":1},"headers":{"X-H":"h"}}`},
@@ -96,6 +97,17 @@ func TestATransformThatFails(t *testing.T) {
 			t.Errorf("%s: %v", test.name, err)
 		}
 	}
+}
+
+// A transform has the time that its manifest says.
+func TestATransformMaySayItsTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		guest := bridgetest.New().Reflects(abi.ExportTransform, `{"ok":{"edits":[{"part":"options","op":"set","id":"seen","value":`, `}]}}`)
+		edits, err := apply(t, guest, session.TransformSpec{Name: "t", Timeout: 700 * time.Millisecond}, session.TransformInput{})
+		if err != nil || !strings.HasPrefix(string(edits[0].Value), `{"deadline_ms":700,`) {
+			t.Errorf("%v, %v", edits, err)
+		}
+	})
 }
 
 // Admission refuses the imports; an engine that let them through offers nothing.

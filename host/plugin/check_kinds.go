@@ -149,6 +149,9 @@ func (c *checker) transforms(m *abi.Manifest) error {
 		if !slices.Contains([]string{"", "fail", "skip"}, transform.OnError) {
 			return c.fail(at+"on_error", "%q is not fail or skip", transform.OnError)
 		}
+		if most := bridge.MaxTransformDeadline.Milliseconds(); transform.TimeoutMS < 0 || transform.TimeoutMS > most {
+			return c.fail(at+"timeout_ms", "of the transform %s: it is %d; it must be from 1 to %d, or 0 for the default", transform.Name, transform.TimeoutMS, most)
+		}
 	}
 	return nil
 }

@@ -54,6 +54,7 @@ func (m *Manager) contribute(made *serving) error {
 	for _, declared := range manifest.Transforms {
 		transform := bridge.NewTransform(plugin, session.TransformSpec{
 			Name: declared.Name, Reads: parts(declared.Reads), Writes: parts(declared.Writes), Order: declared.Order, OnError: declared.OnError,
+			Timeout: time.Duration(declared.TimeoutMS) * time.Millisecond,
 		})
 		all = append(all, m.options.Kinds.Transforms.Contribute(qualified(manifest.ID, declared.Name), declared.Order, transform))
 	}

@@ -240,6 +240,8 @@ func TestManifestsThatAreRefused(t *testing.T) {
 		{"transform that writes nothing", transform(`reads = ["system"]`), "plugin.toml:5: transform.writes: the transform rules writes nothing; name what it changes, of system, messages, tools, generation, options, headers"},
 		{"transform that writes the model", transform(`writes = ["system", "model"]`), `plugin.toml:7: transform.writes: "model" is not one of system, messages, tools, generation, options, headers`},
 		{"transform that reads the address", transform(`reads = ["base_url"]`, `writes = ["system"]`), `plugin.toml:7: transform.reads: "base_url" is not one of system`},
+		{"transform without time", transform(`writes = ["system"]`, "timeout_ms = -1"), "plugin.toml:8: transform.timeout_ms: of the transform rules: it is -1; it must be from 1 to 1000, or 0 for the default"},
+		{"slow transform", transform(`writes = ["system"]`, "timeout_ms = 1001"), "plugin.toml:8: transform.timeout_ms: of the transform rules: it is 1001; it must be from 1 to 1000, or 0 for the default"},
 		{"transform that ignores errors", transform(`writes = ["system"]`, `on_error = "ignore"`), `plugin.toml:8: transform.on_error: "ignore" is not fail or skip`},
 
 		{"files of another root", tool("[[request.fs]]", `root = "home"`), `plugin.toml:10: request.fs.root: "home" is not available in this version; there are location, project and config`},

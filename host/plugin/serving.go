@@ -88,7 +88,7 @@ func (m *Manager) build(ctx context.Context, s *slot, candidate Candidate, revis
 	if err != nil {
 		return nil, failedAt(stageSettings, err)
 	}
-	spec.Lazy = lazy
+	spec.Lazy = lazy && !refusing(manifest, terms)
 	logger := m.options.Logger.Named(manifest.ID)
 	made := &serving{candidate: candidate, revision: revision, terms: terms}
 	if made.module, err = m.load(ctx, spec, revision, terms, logger); err != nil {
@@ -104,6 +104,12 @@ func (m *Manager) build(ctx context.Context, s *slot, candidate Candidate, revis
 		return nil, errors.Join(failedAt(stageContribute, err), made.close())
 	}
 	return made, nil
+}
+
+// refusing reports whether the guest itself may refuse its settings: a transform's are
+// tried before it serves, because afterwards each request would fail.
+func refusing(manifest abi.Manifest, terms Terms) bool {
+	return len(manifest.Transforms) > 0 && len(terms.Config) > 0
 }
 
 // serves reports whether a configured provider is this revision's.

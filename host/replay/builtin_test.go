@@ -149,7 +149,7 @@ func TestOtherKindsOfCallsRepeat(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(states) != 6 || !strings.Contains(states[2].Baseline, "short sentences") {
+		if len(states) != 7 || !strings.Contains(states[3].Baseline, "short sentences") {
 			t.Errorf("observed %v", states)
 		}
 		if err := os.RemoveAll(location.Directory); err != nil {

@@ -82,6 +82,7 @@ func transformItems(m abi.Manifest) []item {
 		reads, writes := strings.Join(set(transform.Reads), " "), strings.Join(set(transform.Writes), " ")
 		items = append(items, item{name: transform.Name, text: fmt.Sprintf("reads %s; writes %s", shown(reads), shown(writes)), fields: []Field{
 			{Name: "reads", New: reads}, {Name: "writes", New: writes}, {Name: "order", New: strconv.Itoa(transform.Order)}, {Name: "on_error", New: transform.OnError},
+			{Name: "timeout_ms", New: number(transform.TimeoutMS)},
 		}})
 	}
 	return items

@@ -11,14 +11,26 @@ var anthropic []byte
 //go:embed dist/bedrock.wasm
 var bedrock []byte
 
+//go:embed dist/cache-marks.wasm
+var cacheMarks []byte
+
 //go:embed dist/environment.wasm
 var environment []byte
 
 //go:embed dist/files.wasm
 var files []byte
 
+//go:embed dist/house-rules.wasm
+var houseRules []byte
+
 //go:embed dist/openai.wasm
 var openai []byte
+
+//go:embed dist/redact.wasm
+var redact []byte
+
+//go:embed dist/tool-subset.wasm
+var toolSubset []byte
 
 // Plugin is one packed plugin: its manifest's id and its module, which nobody may
 // change.
@@ -34,8 +46,12 @@ func All() []Plugin {
 	return []Plugin{
 		{ID: "core/anthropic", Wasm: anthropic},
 		{ID: "core/bedrock", Wasm: bedrock},
+		{ID: "core/cache-marks", Wasm: cacheMarks, Off: true},
 		{ID: "core/environment", Wasm: environment},
 		{ID: "core/files", Wasm: files},
+		{ID: "core/house-rules", Wasm: houseRules, Off: true},
 		{ID: "core/openai", Wasm: openai},
+		{ID: "core/redact", Wasm: redact, Off: true},
+		{ID: "core/tool-subset", Wasm: toolSubset, Off: true},
 	}
 }

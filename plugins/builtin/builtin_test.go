@@ -35,8 +35,12 @@ func TestEveryModuleIsAWholePlugin(t *testing.T) {
 			t.Errorf("%s carries the manifest of %s", plugin.ID, manifest.ID)
 		}
 		previous = plugin.ID
-		if manifest.Schema != 1 || len(manifest.Tools)+len(manifest.Contexts)+len(manifest.Providers) == 0 {
+		if manifest.Schema != 1 || len(manifest.Tools)+len(manifest.Contexts)+len(manifest.Providers)+len(manifest.Transforms) == 0 {
 			t.Errorf("%s: %+v", plugin.ID, manifest)
+		}
+		// What edits requests serves only where somebody asked for it.
+		if plugin.Off != (len(manifest.Transforms) > 0) {
+			t.Errorf("%s is off: %v", plugin.ID, plugin.Off)
 		}
 		if manifest.Dev != nil || manifest.Goldens != nil {
 			t.Errorf("%s names files that it does not carry", plugin.ID)

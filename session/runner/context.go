@@ -121,7 +121,7 @@ func contextFailure(err error) error {
 // observe samples the sources, each once: what the agent is told, then what is
 // contributed.
 func (t *turn) observe(ctx context.Context, w window, unusable bool) []epoch.Observed {
-	observation := t.observation(w)
+	observation := t.observation(w, unusable)
 	agent := epoch.Agent{Agents: t.Agents, Agent: t.agent, Model: t.model, Unknown: unusable && t.agent.System == ""}
 	sources := []epoch.Source{{Name: epoch.AgentKey, Undamped: true, Source: agent}}
 	for _, entry := range registry.All(t.pin, t.Kinds.Contexts) {
@@ -136,9 +136,12 @@ func (t *turn) observe(ctx context.Context, w window, unusable bool) []epoch.Obs
 }
 
 // observation is what the sources are asked with.
-func (t *turn) observation(w window) session.Observation {
+func (t *turn) observation(w window, unusable bool) session.Observation {
 	observation := session.Observation{Session: t.session, Agent: t.agent.Name, Location: w.session.Location, Now: t.Encoder.Clock.Now(),
 		Directories: below(w.session.Location.Root, w.directories)}
+	if !unusable {
+		observation.Model = t.current.Model
+	}
 	if w.epoch != nil {
 		observation.Previous = make(map[string]json.RawMessage, len(w.epoch.Snapshot))
 		for key, admitted := range w.epoch.Snapshot {

@@ -107,7 +107,7 @@ func (p *Past) sample(ctx context.Context, t *turn, w window) {
 	if w.epoch.Seq < 0 {
 		w.epoch = nil // nothing was told yet
 	}
-	p.Observation = t.observation(w)
+	p.Observation = t.observation(w, unusable)
 	for _, o := range t.observe(ctx, w, unusable) {
 		if o.State == session.SourceValue {
 			p.System = append(p.System, session.TextPart{ID: o.Key, Text: o.Baseline})

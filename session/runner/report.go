@@ -196,6 +196,10 @@ func (r *Report) total() {
 		}
 	}
 	for _, source := range r.Sources {
+		if source.Name == "" {
+			add("text", "of transforms and separators", source.Bytes)
+			continue
+		}
 		add("source", source.Name, source.Bytes)
 	}
 	for _, tool := range r.Tools {

@@ -20,7 +20,7 @@ var requestPhase = [...]session.RequestPart{session.RequestMessages, session.Req
 // transformSystem runs the transforms that write the system text over a new
 // baseline.
 func (t *turn) transformSystem(ctx context.Context, parts []session.TextPart) ([]session.TextPart, error) {
-	request := session.ModelRequest{Purpose: session.PurposeTurn, System: parts, Tools: t.definitions}
+	request := session.ModelRequest{Purpose: session.PurposeTurn, Session: t.session, Agent: t.agent.Name, System: parts, Tools: t.definitions}
 	err := t.transform(ctx, &request, session.RequestSystem)
 	return request.System, err
 }
@@ -77,7 +77,7 @@ func applyTransform(ctx context.Context, transform session.Transform, spec sessi
 
 // visible leaves only what a transform declared to read.
 func visible(spec session.TransformSpec, request session.ModelRequest) session.TransformInput {
-	input := session.TransformInput{Purpose: request.Purpose, Session: request.Session}
+	input := session.TransformInput{Purpose: request.Purpose, Agent: request.Agent, Session: request.Session}
 	for _, part := range spec.Reads {
 		switch part {
 		case session.RequestSystem:

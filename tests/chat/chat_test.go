@@ -273,3 +273,17 @@ func TestRefusals(t *testing.T) {
 		t.Error("a bad address passed")
 	}
 }
+
+func TestPartsOfARequest(t *testing.T) {
+	system, user, tool := `{"role":"system","content":"Be kind to everybody who asks."}`, `{"role":"user","content":"Hi"}`,
+		`{"type":"function","function":{"name":"read","description":"Reads a file, whole or by pages.","parameters":{}}}`
+	body := `{"model":"m","messages":[` + system + "," + user + `],"tools":[` + tool + `]}`
+	got, err := chat.Request{Body: []byte(body)}.Parts()
+	want := []chat.Part{{"tool read", len(tool)}, {"system", len(system)}, {"rest", len(body) - len(tool) - len(system) - len(user)}, {"user 1", len(user)}}
+	if err != nil || !cmp.Equal(got, want) {
+		t.Errorf("%v, %v, want %v", got, err, want)
+	}
+	if _, err := (chat.Request{Body: []byte(`[]`)}).Parts(); err == nil {
+		t.Error("what is no request is measured")
+	}
+}

@@ -42,3 +42,24 @@ func observeDate(o abi.ContextObserve) (abi.SourceState, error) {
 		Update:   "Today's date is now: " + day,
 	})
 }
+
+// modelValue is the value of core/model.
+type modelValue struct {
+	Model string `json:"model"` // PROVIDER/MODEL
+}
+
+// observeModel tells which model it is. What was told stands while there is none.
+func observeModel(o abi.ContextObserve) (abi.SourceState, error) {
+	model := o.Model
+	if model == "" {
+		told, ok := source.Previous[modelValue](o, modelKey)
+		if !ok {
+			return source.Absent(modelKey), nil
+		}
+		model = told.Model
+	}
+	return source.Value(modelKey, json.RawMessage(append(jsonscan.AppendString([]byte(`{"model":`), model), '}')), source.Texts{
+		Baseline: "You run on the model " + model + ".",
+		Update:   "You now run on the model " + model + ". Earlier answers may be another one's.",
+	})
+}

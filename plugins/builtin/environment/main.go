@@ -1,7 +1,7 @@
 // Command environment is the plugin core/environment: it tells the model where it
-// works, what day it is, and what instruction files ask of it: those of the user and of
-// the project, those that the configuration names, and those beside files that were
-// read.
+// works, what day it is, which model it is, and what instruction files ask of it: those
+// of the user and of the project, those that the configuration names, and those beside
+// files that were read.
 package main
 
 import (
@@ -15,6 +15,7 @@ import (
 const (
 	environmentKey  = "core/environment"
 	dateKey         = "core/date"
+	modelKey        = "core/model"
 	instructionsKey = "core/instructions"
 	configuredKey   = "core/instructions-configured"
 	remoteKey       = "core/instructions-remote"
@@ -56,7 +57,11 @@ func observeOnce() error {
 	if _, err := observeEnvironment(o.Location); err != nil {
 		return err
 	}
-	_, err := observeDate(o)
+	if _, err := observeDate(o); err != nil {
+		return err
+	}
+	o.Model = "provider/model"
+	_, err := observeModel(o)
 	return err
 }
 
@@ -73,7 +78,11 @@ func observe(o abi.ContextObserve) ([]abi.SourceState, error) {
 	if err != nil {
 		return nil, err
 	}
-	states, told := []abi.SourceState{environment, date}, map[string]bool{}
+	model, err := observeModel(o)
+	if err != nil {
+		return nil, err
+	}
+	states, told := []abi.SourceState{environment, date, model}, map[string]bool{}
 	for _, one := range []struct {
 		wording
 		gather func(g *gathering, o abi.ContextObserve) error

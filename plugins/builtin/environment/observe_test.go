@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"io/fs"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -19,6 +20,7 @@ type sampler struct {
 	config      fstest.MapFS
 	location    abi.Location
 	now         int64
+	model       string
 	directories []string
 	previous    map[string]json.RawMessage
 }
@@ -39,7 +41,7 @@ func newSampler(t *testing.T) *sampler {
 // observe answers the states by key and takes the values as admitted.
 func (s *sampler) observe(t *testing.T) map[string]abi.SourceState {
 	t.Helper()
-	observed, err := plinthtest.Call[abi.ContextObserved](t, abi.ExportContext, abi.ContextObserve{Location: s.location, NowMS: s.now, Directories: s.directories, Previous: s.previous})
+	observed, err := plinthtest.Call[abi.ContextObserved](t, abi.ExportContext, abi.ContextObserve{Location: s.location, NowMS: s.now, Model: s.model, Directories: s.directories, Previous: s.previous})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,13 +57,35 @@ func (s *sampler) observe(t *testing.T) map[string]abi.SourceState {
 			delete(s.previous, state.Key)
 		}
 	}
-	if want := []string{environmentKey, dateKey, instructionsKey, configuredKey, remoteKey, nestedKey}; !slices.Equal(keys, want) {
+	if want := []string{environmentKey, dateKey, modelKey, instructionsKey, configuredKey, remoteKey, nestedKey}; !slices.Equal(keys, want) {
 		t.Fatalf("keys %v, want %v", keys, want)
 	}
 	return states
 }
 
 func file(content string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(content)} }
+
+func TestTheModel(t *testing.T) {
+	s := newSampler(t)
+	if state := s.observe(t)[modelKey]; state.State != abi.SourceAbsent {
+		t.Errorf("without a model: %+v", state)
+	}
+	for _, c := range []struct{ model, told string }{{"local/a", "local/a"}, {"local/b \"x\"", "local/b \"x\""}, {"", "local/b \"x\""}} {
+		s.model = c.model
+		want := abi.SourceState{Key: modelKey, State: abi.SourceValue, Value: s.previous[modelKey],
+			Baseline: "You run on the model " + c.told + ".", Update: "You now run on the model " + c.told + ". Earlier answers may be another one's."}
+		if c.model != "" {
+			value, err := json.Marshal(modelValue{Model: c.told})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want.Value = value
+		}
+		if state := s.observe(t)[modelKey]; !reflect.DeepEqual(state, want) {
+			t.Errorf("%q: %+v, want %+v", c.model, state, want)
+		}
+	}
+}
 
 func TestEnvironmentAndDate(t *testing.T) {
 	s := newSampler(t)

@@ -28,6 +28,8 @@ func readBody(r *jsonscan.Reader, o *abi.ContextObserve) {
 			o.Location = readLocation(r)
 		case "now_ms":
 			o.NowMS = r.Int()
+		case "model":
+			o.Model = r.String()
 		case "directories":
 			for r.Array(); r.More(); {
 				o.Directories = append(o.Directories, r.String())

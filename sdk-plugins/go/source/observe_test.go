@@ -29,7 +29,7 @@ func FuzzReadsAndAnswersAsEncodingJSON(f *testing.F) {
 		o := abi.ContextObserve{
 			Session:  abi.Session{ID: text(r), Agent: text(r)},
 			Location: abi.Location{Directory: text(r), Root: text(r), Git: r.IntN(2) == 0, Platform: text(r), UTCOffset: r.IntN(1500) - 720},
-			NowMS:    r.Int64(),
+			NowMS:    r.Int64(), Model: text(r),
 		}
 		for range r.IntN(3) {
 			o.Directories = append(o.Directories, text(r))
