@@ -5,6 +5,9 @@ package builtin
 
 import _ "embed" // the modules
 
+//go:embed dist/bash.wasm
+var bash []byte
+
 //go:embed dist/environment.wasm
 var environment []byte
 
@@ -13,6 +16,9 @@ var files []byte
 
 //go:embed dist/openai.wasm
 var openai []byte
+
+//go:embed dist/webfetch.wasm
+var webfetch []byte
 
 // Plugin is one packed plugin: its manifest's id and its module, which nobody may
 // change.
@@ -26,8 +32,10 @@ type Plugin struct {
 // All lists the builtin plugins by id.
 func All() []Plugin {
 	return []Plugin{
+		{ID: "core/bash", Wasm: bash},
 		{ID: "core/environment", Wasm: environment},
 		{ID: "core/files", Wasm: files},
 		{ID: "core/openai", Wasm: openai},
+		{ID: "core/webfetch", Wasm: webfetch},
 	}
 }
