@@ -27,6 +27,10 @@ type ProcessRan struct {
 	Errors     ProcessOutput `json:"errors,omitzero"` // with Apart
 	// Background counts processes that it left behind, which were ended.
 	Background int `json:"background,omitempty"`
+	// Sandbox is what bounded its writes, "landlock" or "none"; SandboxNote is why there
+	// was none, or what of it did not hold, else empty.
+	Sandbox     string `json:"sandbox"`
+	SandboxNote string `json:"sandbox_note,omitempty"`
 }
 
 // ProcessOutput is what a command printed.
@@ -37,4 +41,7 @@ type ProcessOutput struct {
 	Total   int64  `json:"total"`             // bytes
 	// Blob is the whole output when something was omitted, as far as it was kept.
 	Blob *Blob `json:"blob,omitempty"`
+	// Path is a file with the same, absolute, which the model's tools can read for some
+	// days. Empty when it could not be written.
+	Path string `json:"path,omitempty"`
 }

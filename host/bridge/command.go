@@ -58,7 +58,7 @@ func (o *operations) processRun(ctx context.Context, request abi.ProcessRun, _ [
 	saved := []*bytes.Buffer{new(bytes.Buffer), new(bytes.Buffer)}
 	command := process.Command{
 		Line: request.Command, Handle: handle, Environment: request.Environment, Input: []byte(request.Input),
-		Timeout: timeout, Session: o.session.ID,
+		Timeout: timeout, Session: o.session.ID, Project: o.location.Root,
 		Output:   process.Capture{Apart: request.Apart, Save: saved[0], SaveLimit: maxSavedOutput},
 		Progress: func(p process.Progress) { o.progress(clean(o.reach.scrub(p.Lines))) },
 	}
@@ -81,7 +81,8 @@ func (o *operations) processRun(ctx context.Context, request abi.ProcessRun, _ [
 
 func (o *operations) ran(ctx context.Context, request abi.ProcessRun, result process.Result, saved []*bytes.Buffer) (any, []byte, error) {
 	ran := abi.ProcessRan{ExitCode: result.ExitCode, Signal: result.Signal, Stopped: string(result.Stopped),
-		DurationMS: result.Duration.Milliseconds(), Background: result.Background}
+		DurationMS: result.Duration.Milliseconds(), Background: result.Background,
+		Sandbox: result.Sandbox.Kind, SandboxNote: result.Sandbox.Reason}
 	var err error
 	if ran.Output, err = o.output(ctx, result.Output, saved[0].Bytes()); err != nil {
 		return nil, nil, err
@@ -105,7 +106,13 @@ func (o *operations) output(ctx context.Context, printed process.Output, whole [
 	}
 	blob, err := o.keep(ctx, whole)
 	output.Blob = &blob
-	return output, err
+	if err != nil || o.reach.Kept == nil {
+		return output, err
+	}
+	if output.Path, err = o.reach.Kept.Keep(ctx, o.session.ID, string(whole)); err != nil {
+		o.plugin.Log("warn", fmt.Sprintf("the output of a command: %v", err))
+	}
+	return output, nil
 }
 
 // workingDirectory opens a command's directory. The session's own needs no grant for
@@ -189,7 +196,8 @@ func (o *operations) mayRun(ctx context.Context, text, fed, directory string) er
 	if err != nil {
 		return fmt.Errorf("follow the paths of the command: %w", err)
 	}
-	if err := o.external(ctx, needs.Folders); err != nil {
+	folders := slices.DeleteFunc(slices.Clone(needs.Folders), func(folder string) bool { return folder == directory+"/*" }) // asked for when it was opened
+	if err := o.external(ctx, folders); err != nil {
 		return err
 	}
 	if len(needs.Unnamed) > 0 {
@@ -209,6 +217,7 @@ func commandError(err error) error {
 	kinds := map[process.Kind]abi.Kind{
 		process.KindInvalid: abi.KindInvalidInput, process.KindDirectory: abi.KindNotFound, process.KindNotFound: abi.KindNotFound,
 		process.KindNotExecutable: abi.KindFailed, process.KindBusy: abi.KindLimit, process.KindClosed: abi.KindUnavailable,
+		process.KindSandbox: abi.KindUnavailable,
 	}
 	kind, ok := kinds[failed.Kind]
 	if !ok {

@@ -58,6 +58,7 @@ func (o *operations) fetch(ctx context.Context, request abi.HTTPFetch, raw []byt
 		if _, err := o.reach.Fetcher.Check(method, request.URL); err == nil {
 			o.touch() // what is asked for then is a redirect of a request that was granted
 		}
+		fetch.Local = o.plugin.Builtin
 		fetch.Ask = func(ctx context.Context, _ string, target egress.Target) error {
 			defer o.touch() // a request follows, before the next ask
 			return o.authorise(ctx, actionFetch, target.String())

@@ -25,7 +25,9 @@ type Services struct {
 	// a private one, and is there to be read: its files are named to models.
 	Outputs string
 	// Home is the user's home folder, "" when there is none.
-	Home      string
+	Home string
+	// Kept keeps the whole of long outputs of commands in Outputs; nil keeps none.
+	Kept      session.OutputFiles
 	Writer    *fsys.Writer
 	Processes *process.Runner
 	Store     *PluginStore

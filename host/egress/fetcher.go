@@ -68,6 +68,10 @@ type Fetch struct {
 	// public addresses only and takes no secret along, whatever is granted beside;
 	// it is not asked about other addresses.
 	Ask func(ctx context.Context, method string, target Target) error
+	// Local has Ask asked, and what it allows reached, also where the URL names this
+	// machine itself, like http://localhost:8080, or this machine redirects to itself.
+	// Nothing else leads there.
+	Local bool
 }
 
 // Fetched is the answer to a Fetch. All of it is scrubbed.
@@ -87,6 +91,7 @@ type Fetcher struct {
 	injectors []handle
 	caller    *caller // for what is granted
 	public    *caller // for what was asked for
+	local     *caller // for what was asked for of this machine
 }
 
 type handle struct {
@@ -110,6 +115,7 @@ func NewFetcher(options FetcherOptions) (*Fetcher, error) {
 	granted := reach{literals: options.Policy.literals(), network: options.Network.private}
 	f := &Fetcher{policy: options.Policy, caller: newCaller(options.Network, granted, timeouts, limits, options.Scrubber, options.Record)}
 	f.public = f.caller.beside(options.Network, reach{})
+	f.local = f.caller.beside(options.Network, reach{local: true})
 	for _, injection := range options.Secrets {
 		if err := f.add(injection, options); err != nil {
 			f.Close()
@@ -206,7 +212,10 @@ func (s sink) Write(p []byte) (int, error) {
 
 // way answers who makes the request, with which secrets, and their handles.
 func (f *Fetcher) way(h hop, wanted []string) (*caller, []*injector, []string) {
-	if h.asked {
+	switch {
+	case h.asked && h.target.Origin.local():
+		return f.local, nil, nil
+	case h.asked:
 		return f.public, nil, nil
 	}
 	injectors, names := f.chosen(h.target.Origin, wanted)
@@ -252,5 +261,6 @@ func (f *Fetcher) Close() error {
 	}
 	f.caller.transport.CloseIdleConnections()
 	f.public.transport.CloseIdleConnections()
+	f.local.transport.CloseIdleConnections()
 	return nil
 }

@@ -34,6 +34,8 @@ type reach struct {
 	// network are the addresses of the operator's own network that names may lead to,
 	// but for those of metadata and those that stand for others.
 	network []netip.Prefix
+	// local is set where every host is this machine by its very name.
+	local bool
 }
 
 // check refuses an address that the host of an endpoint must not lead to.
@@ -41,6 +43,8 @@ func (r reach) check(endpoint, host string, address netip.Addr) error {
 	of := classOf(address)
 	switch {
 	case of == classPublic, slices.Contains(r.literals, endpoint):
+		return nil
+	case of == classLoopback && r.local:
 		return nil
 	case of == classMetadata, of == classEmbedded:
 	case slices.ContainsFunc(r.network, func(p netip.Prefix) bool { return p.Contains(address) }):

@@ -71,7 +71,7 @@ func (c *course) prepare(ctx context.Context, h *hop) error {
 		if c.fetch.Ask == nil {
 			return err
 		}
-		if err := h.target.Origin.checkPublic(); err != nil {
+		if err := h.target.Origin.checkPublic(); err != nil && !c.local(h) {
 			return err
 		}
 		if err := c.fetch.Ask(ctx, h.method, h.target); err != nil {
@@ -89,6 +89,12 @@ func (c *course) prepare(ctx context.Context, h *hop) error {
 	var err error
 	h.header, err = guestHeaders(c.guest, taken(injectors), c.fetcher.caller.limits)
 	return err
+}
+
+// local reports whether the hop goes to this machine because the guest named it, and
+// not because a server elsewhere did.
+func (c *course) local(h *hop) bool {
+	return c.fetch.Local && h.target.Origin.local() && (h.number == 0 || c.last.target.Origin.local())
 }
 
 // denied is what Ask said.

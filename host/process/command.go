@@ -25,6 +25,11 @@ type Command struct {
 	// its path leads to by then. On macOS the path is compared with it just before.
 	Handle *os.File
 
+	// Project, when not "", is the absolute path of a folder: the command runs in the
+	// runner's sandbox, where the system has one, and writes below that folder and
+	// where the sandbox lets all commands write.
+	Project string
+
 	// Environment is added to what the command has from the host. Variables that make a
 	// shell read or run something at its start are refused.
 	Environment map[string]string
@@ -111,6 +116,8 @@ func (c Command) check() error {
 		return invalid("Directory", "is given and Handle too; give one of them")
 	case c.Directory != "" && !filepath.IsAbs(c.Directory):
 		return invalid("Directory", "is %s, which is relative; give an absolute path", quote(c.Directory))
+	case c.Project != "" && !filepath.IsAbs(c.Project):
+		return invalid("Project", "is %s, which is relative; give an absolute path", quote(c.Project))
 	case c.Timeout < 0:
 		return invalid("Timeout", "is %v; give a positive time, or 0 for %v", c.Timeout, defaultTimeout)
 	}

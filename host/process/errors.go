@@ -18,6 +18,7 @@ const (
 	KindNotExecutable Kind = "not_executable"
 	KindBusy          Kind = "busy" // too many at once, here or on the machine
 	KindClosed        Kind = "closed"
+	KindSandbox       Kind = "sandbox" // it is asked for, and there is none or it cannot be entered
 	KindFailed        Kind = "failed"
 )
 

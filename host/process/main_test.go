@@ -31,7 +31,7 @@ var helpers = map[string]func(arguments []string) error{
 		_, err := helperRun(arguments[0])
 		return err
 	},
-	"adopt": adopt,
+	"adopt": adopt, "truncate": truncate, "dial": dial,
 }
 
 func helperRun(line string) (Result, error) {

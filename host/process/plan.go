@@ -9,6 +9,7 @@ type plan struct {
 	argv      []string
 	variables []string
 	enter     string // the directory the child changes to
+	bounds    *bounds
 }
 
 // plan finds what a complete command needs, or why it cannot run.
@@ -19,6 +20,9 @@ func (r *Runner) plan(c Command) (plan, error) {
 		return p, err
 	}
 	p.enter = enter
+	if p.bounds, err = r.bounds(c); err != nil {
+		return p, err
+	}
 	environment, err := r.inherited.environment(os.Environ(), c.Environment, written)
 	if err != nil {
 		return p, err

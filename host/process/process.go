@@ -29,7 +29,11 @@
 //   - When the host is killed itself the program is killed too on Linux, but not the
 //     processes that the program started. On macOS nothing is.
 //
-// It does not judge a command. Whoever calls it has asked for permission.
+// It does not judge a command. Whoever calls it has asked for permission. A command
+// with a Project runs in the sandbox of the options, which bounds what it writes, on
+// Linux by Landlock. What Landlock does not bound are reads, modes, owners, times and
+// extended attributes of files, and what other programs do that the command asks over
+// a socket. Programs get no rights there that their user has not, so sudo fails.
 package process
 
 import (
@@ -60,6 +64,8 @@ type Options struct {
 	Processes int
 	// Grace is the time between SIGTERM and SIGKILL. 0 is 3 s.
 	Grace time.Duration
+	// Sandbox confines the commands that have a Project. The zero value confines none.
+	Sandbox Sandbox
 }
 
 const (
@@ -80,6 +86,7 @@ type Runner struct {
 	grace     time.Duration
 	linger    time.Duration
 	signal    sender
+	sandbox   sandbox
 
 	ctx    context.Context // ends at Close
 	cancel context.CancelCauseFunc
@@ -112,7 +119,12 @@ func New(o Options) (*Runner, error) {
 	if _, err := list(os.Getpid()); err != nil {
 		return nil, &Error{Kind: KindFailed, Text: fmt.Sprintf("the processes of this machine cannot be listed (%v), so commands could not be ended; mount /proc", err)}
 	}
+	bound, err := newSandbox(o.Sandbox, landlock)
+	if err != nil {
+		return nil, err
+	}
 	r := &Runner{
+		sandbox:   bound,
 		shell:     shell,
 		inherited: inherited,
 		places:    newPlaces(or(o.Running, defaultRunning), or(o.Waiting, defaultWaiting)),

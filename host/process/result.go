@@ -39,6 +39,8 @@ type Result struct {
 	Background int
 	// Survivors counts the processes that could not be ended.
 	Survivors int
+	// Sandbox is what a command with a Project was confined to.
+	Sandbox Confinement
 }
 
 // Output is what is kept of a stream. Its texts are valid UTF-8, with U+FFFD for

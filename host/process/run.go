@@ -32,12 +32,33 @@ func (r *Runner) Run(ctx context.Context, c Command) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	// The program is killed when its thread ends, so the thread stays until then.
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
+	if p.bounds == nil {
+		// The program is killed when its thread ends, so the thread stays until then.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		return r.attend(ctx, p)
+	}
+	var result Result
+	alone(func() {
+		if err = p.bounds.enforce(); err != nil {
+			err = &Error{Kind: KindSandbox, Text: err.Error()}
+			return
+		}
+		result, err = r.attend(ctx, p)
+	})
+	return result, err
+}
+
+// attend starts a plan and stays with it until it has ended. The thread is the
+// caller's own.
+func (r *Runner) attend(ctx context.Context, p plan) (Result, error) {
 	child, err := r.start(p)
 	if err != nil {
 		return Result{}, err
 	}
-	return child.end(child.watch(ctx, c.Timeout, r.processes), r.grace), nil
+	result := child.end(child.watch(ctx, p.Timeout, r.processes), r.grace)
+	if p.Project != "" {
+		result.Sandbox = r.sandbox.Confinement
+	}
+	return result, nil
 }

@@ -8,6 +8,9 @@ import _ "embed" // the modules
 //go:embed dist/anthropic.wasm
 var anthropic []byte
 
+//go:embed dist/bash.wasm
+var bash []byte
+
 //go:embed dist/bedrock.wasm
 var bedrock []byte
 
@@ -32,6 +35,9 @@ var redact []byte
 //go:embed dist/tool-subset.wasm
 var toolSubset []byte
 
+//go:embed dist/webfetch.wasm
+var webfetch []byte
+
 // Plugin is one packed plugin: its manifest's id and its module, which nobody may
 // change.
 type Plugin struct {
@@ -45,6 +51,7 @@ type Plugin struct {
 func All() []Plugin {
 	return []Plugin{
 		{ID: "core/anthropic", Wasm: anthropic},
+		{ID: "core/bash", Wasm: bash},
 		{ID: "core/bedrock", Wasm: bedrock},
 		{ID: "core/cache-marks", Wasm: cacheMarks, Off: true},
 		{ID: "core/environment", Wasm: environment},
@@ -53,5 +60,6 @@ func All() []Plugin {
 		{ID: "core/openai", Wasm: openai},
 		{ID: "core/redact", Wasm: redact, Off: true},
 		{ID: "core/tool-subset", Wasm: toolSubset, Off: true},
+		{ID: "core/webfetch", Wasm: webfetch},
 	}
 }

@@ -124,14 +124,6 @@ type Plugin struct {
 	Record string
 }
 
-// Process says how plugins run programs.
-type Process struct {
-	// Shell runs command lines: a name or an absolute path; bash, or else sh.
-	Shell string
-	// Inherit names variables of the host that commands see besides the usual ones.
-	Inherit []string
-}
-
 // defaults is the configuration before anything was read.
 func defaults(folders Folders) Config {
 	return Config{
@@ -142,6 +134,7 @@ func defaults(folders Folders) Config {
 		Data:       folders.Data,
 		Runner:     defaultRunner(),
 		Engine:     Engine{MemoryMiB: 1024},
+		Process:    defaultProcess(),
 		Compaction: compaction.DefaultSettings(),
 		ToolOutput: defaultToolOutput(),
 		Shell:      Shell{Enabled: true, TimeoutMS: 600_000},

@@ -44,8 +44,8 @@ func TestDefaults(t *testing.T) {
 		Data: filepath.Join(dir, ".local/share/plinth"), Runner: runner(25, 16), Engine: config.Engine{MemoryMiB: 1024}, Compaction: compaction.DefaultSettings(), ToolOutput: config.ToolOutput{MaxLines: 2000, MaxBytes: 51200, KeepDays: 7},
 		Shell:     config.Shell{Enabled: true, TimeoutMS: 600_000},
 		Snapshots: config.Snapshots{Enabled: true, MaxFileBytes: 8 << 20, MaxFiles: 50_000, TimeoutMS: 10_000, KeepDays: 7}, Titles: config.Titles{Enabled: true},
-		Retention: config.Retention{Keep: "all"},
-		LogLevel:  "info", ProjectConfig: true, File: filepath.Join(dir, ".config/plinth/config.toml"),
+		Retention: config.Retention{Keep: "all"}, Process: config.Process{Sandbox: "auto", SandboxNetwork: true},
+		LogLevel: "info", ProjectConfig: true, File: filepath.Join(dir, ".config/plinth/config.toml"),
 	}
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(config.Config{})); diff != "" {
 		t.Error(diff)
@@ -89,6 +89,9 @@ folders = ["/opt/plugins", "~/plugins/"]
 [process]
 shell = "zsh"
 inherit = ["DISPLAY", "CARGO_*"]
+sandbox = "on"
+sandbox_write = ["~/go/bin", "/srv"]
+sandbox_network = false
 
 [plugins."acme/weather"]
 enabled = false
@@ -121,7 +124,7 @@ func TestFile(t *testing.T) {
 		Runner: runner(3, 2), Engine: config.Engine{MemoryMiB: 1024}, Compaction: compaction.DefaultSettings(), ToolOutput: config.ToolOutput{MaxLines: 2000, MaxBytes: 51200, KeepDays: 7},
 		Snapshots: config.Snapshots{Enabled: true, MaxFileBytes: 8 << 20, MaxFiles: 50_000, TimeoutMS: 10_000, KeepDays: 7}, Titles: config.Titles{Enabled: true},
 		Retention: config.Retention{Keep: "all"},
-		Process:   config.Process{Shell: "zsh", Inherit: []string{"DISPLAY", "CARGO_*"}},
+		Process:   config.Process{Shell: "zsh", Inherit: []string{"DISPLAY", "CARGO_*"}, Sandbox: "on", SandboxWrite: []string{filepath.Join(dir, "go/bin"), "/srv"}},
 		Plugins: config.Plugins{Folders: []string{"/opt/plugins", filepath.Join(dir, "plugins")}, Settings: map[string]config.Plugin{
 			"acme/weather": {Enabled: new(false)}, "acme/rules": {Required: true, Config: json.RawMessage(`{"level":3,"rules":["be kind"]}`),
 				Secrets: map[string]string{"rules-key": "env:RULES_KEY", "other-key": "file:/keys/other"}}}},
@@ -208,9 +211,14 @@ func TestProblems(t *testing.T) {
 		"secret's kind":    {"[plugins.\"a/b\".secrets]\nkey = [\"sk-hush\"]", `FILE:2: plugins."a/b".secrets.key: must be a reference, like env:WEATHER_KEY`},
 		"pasted in plugin": {"[plugins.\"a/b\".secrets]\nold = \"env:OLD\"\nkey = \"sk-hush\"", `FILE:3: plugins."a/b".secrets.key: a secret is given as a reference, env:NAME, file:PATH`},
 		"secret's file":    {"[plugins.\"a/b\"]\nsecrets = { key = \"file:key\" }", `FILE:2: plugins."a/b".secrets.key: the secret reference file:key must`},
-		"process key":      {"[process]\nshel = \"bash\"", "FILE:2: process.shel: unknown key; known here: shell, inherit"},
+		"process key":      {"[process]\nshel = \"bash\"", "FILE:2: process.shel: unknown key; known here: shell, inherit, sandbox, sandbox_write, sandbox_network"},
 		"shell's kind":     {"[process]\nshell = [\"bash\"]", "FILE:2: process.shell: must be a string in quotes"},
 		"inherit's kind":   {"[process]\ninherit = \"DISPLAY\"", "FILE:2: process.inherit: must be a list of strings"},
+		"sandbox":          {"[process]\nsandbox = \"yes\"", `FILE:2: process.sandbox = "yes": must be one of off, auto, on`},
+		"sandbox's kind":   {"[process]\nsandbox = true", `FILE:2: process.sandbox: must be a string in quotes`},
+		"sandbox write":    {"[process]\nsandbox_write = [\"/a\", \"b\"]", `FILE:2: process.sandbox_write.1 = "b": must be an absolute path, or begin with ~/`},
+		"sandbox network":  {"[process]\nsandbox = \"off\"\nsandbox_network = false", `FILE:3: process.sandbox_network = false: goes with the sandbox only; set sandbox = "auto" or "on", or leave it out`},
+		"network's kind":   {"[process]\nsandbox_network = \"no\"", `FILE:2: process.sandbox_network: must be true or false`},
 		"plugins key":      {"[plugins]\nfolder = 1", "FILE:2: plugins.folder: unknown key; known here: folders"},
 		"plugin folders":   {"[plugins]\nfolders = [1]", "FILE:2: plugins.folders: must be a list of strings"},
 		"plugin folder":    {"[plugins]\nfolders = [\"/a\", \"b\"]", `FILE:2: plugins.folders.1 = "b": must be an absolute path`},

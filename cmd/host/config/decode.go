@@ -40,11 +40,8 @@ type document struct {
 	Retention  retentionTable  `toml:"retention"`
 	Snapshots  snapshotsTable  `toml:"snapshots"`
 	Titles     titlesTable     `toml:"titles"`
-	Process    struct {
-		Shell   *string  `toml:"shell"`
-		Inherit []string `toml:"inherit"`
-	} `toml:"process"`
-	Engine struct {
+	Process    processTable    `toml:"process"`
+	Engine     struct {
 		MemoryMiB *int `toml:"memory_mib"`
 		Tools     *int `toml:"tools"`
 		Quick     *int `toml:"quick"`
@@ -75,8 +72,7 @@ func (l *loader) decode(path string, data []byte) {
 	set(&l.config.Engine.MemoryMiB, doc.Engine.MemoryMiB)
 	set(&l.config.Engine.Tools, doc.Engine.Tools)
 	set(&l.config.Engine.Quick, doc.Engine.Quick)
-	set(&l.config.Process.Shell, doc.Process.Shell)
-	l.config.Process.Inherit = doc.Process.Inherit
+	l.process(doc.Process)
 	if doc.Model != nil {
 		l.model(*doc.Model)
 	}

@@ -62,6 +62,7 @@ func (l *loader) validate() {
 	l.checkRetention()
 	l.checkSnapshots()
 	l.checkTitles()
+	l.checkProcess()
 	l.within(join("engine", "memory_mib"), c.Engine.MemoryMiB, 16, 1<<20)
 	l.within(join("engine", "tools"), c.Engine.Tools, 0, 1024)
 	l.within(join("engine", "quick"), c.Engine.Quick, 0, 1024)
