@@ -24,7 +24,7 @@ SEQUENCES   ?= 10000
 
 .DEFAULT_GOAL := help
 .PHONY: help prerequisites build install demo test race arch crash fuzz lint lint-fix fmt golden plugins plugins-verify guests guests-verify \
-	bench-store bench-turn bench-session bench-context bench-engine bench-boundary bench-reload soak-reload model verify verify-long clean
+	bench-store bench-turn bench-session bench-context bench-engine bench-boundary bench-builtins bench-reload soak-reload model verify verify-long clean
 
 help: prerequisites ## this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -99,6 +99,9 @@ bench-engine: prerequisites ## figures of the Wasm engine (needs TinyGo for some
 
 bench-boundary: prerequisites ## figures of the host operations (needs ripgrep to compare with)
 	$(GO) run ./tests/bench/boundary
+
+bench-builtins: prerequisites ## figures of the builtin tools, against plain Go
+	$(GO) run ./tests/bench/builtins
 
 bench-reload: prerequisites ## figures of replacing plugins
 	$(GO) run ./tests/bench/reload machine save blocked
