@@ -24,7 +24,7 @@ SEQUENCES   ?= 10000
 
 .DEFAULT_GOAL := help
 .PHONY: help prerequisites build install demo test race arch crash fuzz lint lint-fix fmt golden plugins plugins-verify guests guests-verify \
-	bench-store bench-turn bench-session bench-context bench-engine bench-boundary bench-hello bench-codec bench-reload soak-reload model verify verify-long clean
+	bench-store bench-turn bench-session bench-context bench-engine bench-boundary bench-hello bench-codec bench-builtins bench-reload soak-reload model verify verify-long clean
 
 help: prerequisites ## this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -105,6 +105,9 @@ bench-hello: prerequisites ## figures of what a model is sent for "hello"
 
 bench-codec: prerequisites ## figures of the providers' codecs
 	$(GO) run ./tests/bench/codec
+
+bench-builtins: prerequisites ## figures of the builtin tools, against plain Go
+	$(GO) run ./tests/bench/builtins
 
 bench-reload: prerequisites ## figures of replacing plugins
 	$(GO) run ./tests/bench/reload machine save blocked

@@ -82,8 +82,11 @@ type FSGlob struct {
 	Pattern string `json:"pattern"`
 	Hidden  bool   `json:"hidden,omitempty"`  // also names that begin with a dot
 	Ignored bool   `json:"ignored,omitempty"` // also what ignore files leave out
-	Newest  bool   `json:"newest,omitempty"`  // the latest changed first; otherwise by path
-	Limit   int    `json:"limit,omitempty"`   // files; 0 and more than 10,000 mean 10,000
+	// Folders makes it a listing: it answers folders too, and names also what reading
+	// would ask for, as fs.list does.
+	Folders bool `json:"folders,omitempty"`
+	Newest  bool `json:"newest,omitempty"` // the latest changed first; otherwise by path
+	Limit   int  `json:"limit,omitempty"`  // files; 0 and more than 10,000 mean 10,000
 }
 
 // FSFound is its ok.

@@ -57,7 +57,7 @@ func (a silentAuthority) effects(ctx context.Context, action string, resources [
 
 // toolAuthority asks through the call: the rules decide, and where they say so a
 // person, for whom the guest makes room. What permission.ask was allowed is not
-// asked again.
+// asked again, and neither is what a person allowed to be read, or to be entered.
 type toolAuthority struct {
 	host session.ToolHost
 
@@ -89,7 +89,13 @@ func (a *toolAuthority) authorise(ctx context.Context, action string, resources,
 	if !slices.Contains(effects, session.Ask) || slices.Contains(effects, session.Deny) {
 		return a.host.Authorise(ctx, request)
 	}
-	return wait(ctx, func(ctx context.Context) error { return a.host.Authorise(ctx, request) })
+	if err := wait(ctx, func(ctx context.Context) error { return a.host.Authorise(ctx, request) }); err != nil {
+		return err
+	}
+	if action == actionRead || action == actionExternal {
+		a.cover(action, asked) // one file takes several operations to be shown
+	}
+	return nil
 }
 
 func (a *toolAuthority) effects(ctx context.Context, action string, resources []string) ([]session.Effect, error) {

@@ -66,8 +66,9 @@ func TestWhatPermissionIsAskedOnIsBounded(t *testing.T) {
 	}
 }
 
-// What permission.ask was allowed is not asked again in that call: exactly those
-// resources, of that action, and no longer than the call.
+// What permission.ask was allowed is not asked again in that call, and neither is what
+// was allowed to be read: exactly those resources, of that action, and no longer than
+// the call.
 func TestWhatWasAllowedCoversTheCall(t *testing.T) {
 	r := newRig(t)
 	r.host.rules = []session.Rule{rule("*", "*", session.Ask), rule("read", "sub*", session.Deny)}
@@ -86,13 +87,13 @@ func TestWhatWasAllowedCoversTheCall(t *testing.T) {
 	}{
 		{"permission.ask", `{"action":"read","resources":["a.txt"]}`, []string{"read a.txt"}},
 		{"fs.read", `{"path":"a.txt"}`, nil},
-		{"fs.read", `{"path":".env"}`, []string{"read .env"}},
+		{"permission.ask", `{"action":"read","resources":["*"]}`, []string{"read *"}},
+		{"fs.read", `{"path":".env"}`, []string{"read .env"}}, // a pattern covers no more than itself
+		{"fs.read", `{"path":".env"}`, nil},                   // it takes several operations to show a file
 		{"fs.commit", `{"changes":[{"op":"write","path":"a.txt","text":"x"}]}`, []string{"edit a.txt"}},
 		{"permission.ask", `{"action":"edit","resources":["a.txt","b"]}`, []string{"edit a.txt", "edit b"}},
 		{"fs.commit", `{"changes":[{"op":"write","path":"a.txt","text":"x"},{"op":"write","path":"b","text":"x"}]}`, nil},
 		{"fs.commit", `{"changes":[{"op":"write","path":"a.txt","text":"x"},{"op":"write","path":"c","text":"x"}]}`, []string{"edit c"}},
-		{"permission.ask", `{"action":"read","resources":["*"]}`, []string{"read *"}},
-		{"fs.read", `{"path":".env"}`, []string{"read .env"}}, // a pattern covers no more than itself
 	}
 	for _, step := range steps {
 		r.host.asked = nil
@@ -110,7 +111,7 @@ func TestWhatWasAllowedCoversTheCall(t *testing.T) {
 		}
 	}
 	body, _, err := abi.DecodeMessage(call.Call(t.Context(), "permission.check", abi.EncodeMessage([]byte(`{"action":"read","resources":["a.txt",".env","sub"]}`), nil)))
-	if err != nil || string(body) != `{"ok":{"effects":["allow","ask","deny"]}}` {
+	if err != nil || string(body) != `{"ok":{"effects":["allow","allow","deny"]}}` {
 		t.Errorf("%s, %v", body, err)
 	}
 	// The next call of the same tool starts from nothing.

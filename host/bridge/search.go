@@ -48,6 +48,20 @@ func (o *operations) filter(f folder, action string) fsys.Filter {
 	}
 }
 
+// naming is a filter for what tells no more than names: they are no secret where
+// reading would ask, only where it is denied.
+func naming(filter fsys.Filter) fsys.Filter {
+	return func(ctx context.Context, identities []string) ([]fsys.Access, error) {
+		accesses, err := filter(ctx, identities)
+		for i, access := range accesses {
+			if access == fsys.Asks {
+				accesses[i] = fsys.Allowed
+			}
+		}
+		return accesses, err
+	}
+}
+
 func (o *operations) glob(ctx context.Context, request abi.FSGlob, _ []byte) (any, []byte, error) {
 	if filepath.IsAbs(request.Pattern) {
 		return nil, nil, refuse(abi.KindInvalidInput, "the pattern %q is absolute; name the folder in path and let the pattern begin there", clip(request.Pattern))
@@ -56,7 +70,10 @@ func (o *operations) glob(ctx context.Context, request abi.FSGlob, _ []byte) (an
 	if err != nil {
 		return nil, nil, err
 	}
-	query := fsys.GlobQuery{Selection: selection, Pattern: request.Pattern, Bounds: fsys.Bounds{Limit: request.Limit, Time: searchTime}}
+	if request.Folders {
+		selection.Filter = naming(selection.Filter)
+	}
+	query := fsys.GlobQuery{Selection: selection, Pattern: request.Pattern, Folders: request.Folders, Bounds: fsys.Bounds{Limit: request.Limit, Time: searchTime}}
 	if request.Newest {
 		query.Order = fsys.ByNewest
 	}

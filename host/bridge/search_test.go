@@ -20,6 +20,9 @@ func searched(t *testing.T) *rig {
 	r := newRig(t)
 	r.host.rules = append(rules(), rule("read", "asked*", session.Ask))
 	old := time.Unix(1, 0)
+	if err := os.Mkdir(filepath.Join(r.location.Directory, "empty"), 0o700); err != nil {
+		t.Fatal(err)
+	}
 	for name, text := range map[string]string{
 		".hidden": "needle", ".gitignore": "ignored.txt\n", "ignored.txt": "needle", "sub/deep.go": "needle",
 		"asked.txt": "needle", "b.go": "one\nneedle NEEDLE\nthree\nneedle again\n", "c.go": "a.c\nneedle\n", "wide": strings.Repeat("w", 600) + "needle\n",
@@ -53,6 +56,7 @@ func TestGlob(t *testing.T) {
 		{`{"pattern":".hid*","hidden":true}`, []string{".hidden"}, 1, abi.FSPassed{}},
 		{`{"pattern":"ignored*"}`, []string{}, 0, abi.FSPassed{}},
 		{`{"pattern":"ignored*","ignored":true}`, []string{"ignored.txt"}, 1, abi.FSPassed{}},
+		{`{"pattern":"*","folders":true}`, []string{"a.txt", "asked.txt", "b.go", "c.go", "empty", "innocent.txt", "wide"}, 7, abi.FSPassed{Denied: 1}},
 		{`{"pattern":"*","path":"private"}`, nil, 0, abi.FSPassed{}},
 		{`{"pattern":"*","path":"sub"}`, nil, 0, abi.FSPassed{}},
 	}

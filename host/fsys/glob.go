@@ -25,18 +25,20 @@ const (
 	ByNewest              // by modification, the latest first
 )
 
-// GlobQuery asks for files by name.
+// GlobQuery asks for files, and perhaps folders, by name.
 type GlobQuery struct {
 	Selection
 	// Pattern is compared with paths below the selected folder: ** stands for
 	// folders, * and ? stay within a name, {a,b} and [a-z] are choices. A pattern
 	// that writes out a name beginning with a dot finds hidden files.
 	Pattern string
+	// Folders takes in folders, by their paths without a slash at the end.
+	Folders bool
 	Order   Order
 	Bounds
 }
 
-// GlobFile is a file that a glob has found.
+// GlobFile is a file or folder that a glob has found.
 type GlobFile struct {
 	Info
 	// Link is the path that was found when it is a link; Info is of the file in the
@@ -84,7 +86,7 @@ func (r *Roots) Glob(ctx context.Context, query GlobQuery) (GlobResult, error) {
 		return GlobResult{}, &Error{Kind: KindInvalid, Path: query.Path, Text: "it is a file; a glob needs a folder to search below"}
 	}
 	g := &globbing{tree: t, roots: r, pattern: pattern, below: len(first.at.path), order: query.Order, limit: bounded(query.Limit, MaxFiles, MaxFiles)}
-	t.depth = min(t.depth, globDepth(pattern))
+	t.depth, t.folders = min(t.depth, globDepth(pattern)), query.Folders
 	t.choose, t.visit = g.choose, g.visit
 	counts, err := t.search(first)
 	if err != nil {
@@ -136,10 +138,20 @@ func (g *globbing) visit(_ int, at *branch, file entry) error {
 	if err != nil {
 		return err
 	}
-	if kindOf(stat) == unix.S_IFREG {
+	wanted := uint32(unix.S_IFREG)
+	if file.folder {
+		wanted = unix.S_IFDIR
+	}
+	if kindOf(stat) == wanted && !g.private(file, stat) {
 		g.add(GlobFile{Info: infoOf(file.path, file.name, stat)})
 	}
 	return nil
+}
+
+// private reports whether a folder is one of Plinth's own, or in one. The walk enters
+// none, so files are in none.
+func (g *globbing) private(file entry, stat *unix.Stat_t) bool {
+	return file.folder && g.barred.holds(filepath.Join(g.canonical, file.path), idOf(stat))
 }
 
 // link answers the file in the root that a link leads to; other links are left out.

@@ -113,6 +113,11 @@ func TestGlob(t *testing.T) {
 		{"a folder that is not there", fsys.GlobQuery{Pattern: "none/**"}, []string{}},
 		{"below a file", fsys.GlobQuery{Pattern: "main.go/**"}, []string{}},
 		{"a private folder", fsys.GlobQuery{Selection: fsys.Selection{Hidden: true, Ignored: true}, Pattern: "**/plinth*"}, []string{}},
+		{"folders", fsys.GlobQuery{Pattern: "*", Folders: true}, []string{
+			"keep.log", "link.go -> src/a.go", "main.go", "pic.png", "readme.md", "src", "vendored"}},
+		{"folders further down", fsys.GlobQuery{Pattern: "src/**", Folders: true}, []string{"src/a.go", "src/deep", "src/deep/er", "src/deep/er/b.go"}},
+		{"hidden folders", fsys.GlobQuery{Selection: fsys.Selection{Hidden: true}, Pattern: ".g*", Folders: true}, []string{".github", ".gitignore"}},
+		{"ignored folders", fsys.GlobQuery{Selection: fsys.Selection{Ignored: true}, Pattern: "{build,private}", Folders: true}, []string{"build"}},
 		{"half written files", fsys.GlobQuery{Selection: fsys.Selection{Hidden: true, Ignored: true}, Pattern: "**/.plinth*"}, []string{}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

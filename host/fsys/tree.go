@@ -28,6 +28,7 @@ type tree struct {
 	canonical string // the root's folder
 	barred    barred
 	named     bool // the selected path is that of a file
+	folders   bool // folders are chosen and visited too
 	depth     int  // how many folders below the first one are entered
 	// choose takes a file by its path; what is not taken is not asked about.
 	choose func(file entry) bool
@@ -53,9 +54,10 @@ type branch struct {
 
 // entry is a file of a branch.
 type entry struct {
-	name string
-	path string // relative to the root
-	link bool
+	name   string
+	path   string // relative to the root
+	link   bool
+	folder bool
 }
 
 // work is a folder to be entered, or files to be visited.
@@ -230,9 +232,10 @@ func (t *tree) handOut(worker int, b *branch, entries []fs.DirEntry) error {
 		if b.ignores.leaveOut(identity, directory) {
 			continue
 		}
-		if !directory {
-			files = append(files, entry{name: e.Name(), path: identity, link: e.Type() == fs.ModeSymlink})
-		} else if b.level < t.depth {
+		if !directory || t.folders {
+			files = append(files, entry{name: e.Name(), path: identity, link: e.Type() == fs.ModeSymlink, folder: directory})
+		}
+		if directory && b.level < t.depth {
 			if err := t.submit(worker, work{at: b, folder: e.Name()}); err != nil {
 				return err
 			}

@@ -63,13 +63,3 @@ func Read(request abi.FSRead) (File, error) {
 func Attach(path abi.Path) (abi.FSAttached, error) {
 	return ask[abi.FSAttach, abi.FSAttached](abi.OpFSAttach, abi.FSAttach{Path: path})
 }
-
-// Glob finds files by their path.
-func Glob(request abi.FSGlob) (abi.FSFound, error) {
-	return ask[abi.FSGlob, abi.FSFound](abi.OpFSGlob, request)
-}
-
-// Grep finds lines by what is in them.
-func Grep(request abi.FSGrep) (abi.FSMatched, error) {
-	return ask[abi.FSGrep, abi.FSMatched](abi.OpFSGrep, request)
-}

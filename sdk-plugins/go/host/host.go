@@ -27,11 +27,7 @@ func Progress(text string) {
 // because it is newer. Raw is laid behind the request, one after the other, where its
 // $bytes find it. It answers the ok and the raw bytes that came with that.
 func Call[Request, OK any](operation string, request Request, raw ...[]byte) (ok OK, answered []byte, err error) {
-	body, err := json.Marshal(request)
-	if err != nil {
-		return ok, nil, fmt.Errorf("encode the request of %s: %w", operation, err)
-	}
-	encoded, answered, err := exchange(operation, abi.EncodeMessage(body, bytes.Join(raw, nil)))
+	encoded, answered, err := rawAsk(operation, request, raw...)
 	if err != nil {
 		return ok, nil, err
 	}
@@ -39,6 +35,15 @@ func Call[Request, OK any](operation string, request Request, raw ...[]byte) (ok
 		return ok, nil, unreadable(operation, err)
 	}
 	return ok, answered, nil
+}
+
+// rawAsk is Call with the ok as the JSON that it is.
+func rawAsk(operation string, request any, raw ...[]byte) (ok, answered []byte, err error) {
+	body, err := json.Marshal(request)
+	if err != nil {
+		return nil, nil, fmt.Errorf("encode the request of %s: %w", operation, err)
+	}
+	return exchange(operation, abi.EncodeMessage(body, bytes.Join(raw, nil)))
 }
 
 // exchange sends a request, a whole message, and answers the JSON of the ok and the raw

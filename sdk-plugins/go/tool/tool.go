@@ -56,7 +56,6 @@ func Register[In any](name string, run func(call Call, input In) (Output, error)
 	}
 	guest.Enter(abi.ExportTool, execute)
 	guest.Warm(abi.Call[abi.ToolExecute]{Body: abi.ToolExecute{Input: noInput}})
-	guest.Warm(abi.ToolOutput{Content: []abi.Content{{Data: &abi.Bytes{}}}})
 	guest.OnInit(func([]byte) error {
 		_, _ = decodeInput[In](name, noInput) // to learn the type; whether it takes an empty input is its own matter
 		return nil
@@ -100,7 +99,10 @@ func execute(message []byte) []byte {
 		return guest.Fail(plinth.Errorf(abi.KindNotFound, "this plugin has no tool %q", call.Body.Tool))
 	}
 	output, raw, err := run(call)
-	return guest.Answer(output, raw, err)
+	if err != nil {
+		return guest.Fail(err)
+	}
+	return guest.OK(outputJSON(output), raw)
 }
 
 // encode lays the files' bytes one after the other behind the message.
