@@ -154,7 +154,14 @@ func (o *operations) external(ctx context.Context, folders []string) error {
 			save = append(save, folder)
 		}
 	}
-	return o.asked.authorise(ctx, actionExternal, folders, save)
+	if err := o.asked.authorise(ctx, actionExternal, folders, save); err != nil {
+		return err
+	}
+	// Who reads a file and then changes it is asked for its folder once.
+	if tool, ok := o.asked.(*toolAuthority); ok {
+		tool.cover(actionExternal, folders)
+	}
+	return nil
 }
 
 // opened is a file that a guest named, in an open handle.

@@ -5,6 +5,9 @@ package builtin
 
 import _ "embed" // the modules
 
+//go:embed dist/edit.wasm
+var edit []byte
+
 //go:embed dist/environment.wasm
 var environment []byte
 
@@ -26,6 +29,7 @@ type Plugin struct {
 // All lists the builtin plugins by id.
 func All() []Plugin {
 	return []Plugin{
+		{ID: "core/edit", Wasm: edit},
 		{ID: "core/environment", Wasm: environment},
 		{ID: "core/files", Wasm: files},
 		{ID: "core/openai", Wasm: openai},
