@@ -161,7 +161,7 @@ type FSChange struct {
 	// Expect is what must be there: the SHA-256 of the file's content in hexadecimal,
 	// "absent" for no file, "" for anything.
 	Expect string `json:"expect,omitempty"`
-	Data   *Bytes `json:"data,omitempty"` // of a write, in the raw bytes; or Text
+	Data   *Bytes `json:"data,omitempty"` // of a write, or of a rename that changes the file too, in the raw bytes; or Text
 	Text   string `json:"text,omitempty"`
 	// Mode is permission bits; 0 keeps those that are there.
 	Mode uint32 `json:"mode,omitempty"`

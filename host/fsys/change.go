@@ -39,7 +39,9 @@ type Change struct {
 	// Expect is what must be at Path: Absent (write only), the Digest of a file, or
 	// "" for anything.
 	Expect string
-	Data   []byte // what is written
+	// Data is what is written. A rename with Data, which is not nil then, gives the file
+	// this content under its new path, in one step for all who look at that.
+	Data []byte
 	// Mode is the permission bits of a written file. 0 keeps those of the file that
 	// is there and gives a new one 0644 less the umask.
 	Mode    fs.FileMode
@@ -60,8 +62,10 @@ func (c Change) check() error {
 		text = "the change names no file"
 	case (c.Op == OpRename) != (c.To != ""):
 		text = "a rename needs a new path, and only a rename has one"
-	case c.Op != OpWrite && (c.Data != nil || c.Mode != 0 || c.Expect == Absent):
-		text = "data, a mode and the expectation that nothing is there belong to a write"
+	case c.Op == OpRemove && c.Data != nil:
+		text = "data belongs to a write or a rename"
+	case c.Op != OpWrite && (c.Mode != 0 || c.Expect == Absent):
+		text = "a mode and the expectation that nothing is there belong to a write"
 	case c.Mode&^fs.ModePerm != 0:
 		text = "the mode has more than permission bits"
 	case c.Expect != "" && c.Expect != Absent && !digestForm.MatchString(c.Expect):

@@ -124,6 +124,10 @@ func TestCommit(t *testing.T) {
 		{"rename with folders", []fsys.Change{{Op: fsys.OpRename, Path: "a.txt", To: "x/a.txt", Parents: true, Expect: digest("old a")}}, map[string]string{"a.txt": "", "x/a.txt": "old a"},
 			[]fsys.Changed{{Path: "a.txt", To: "x/a.txt", Outcome: done}}},
 		{"rename to another case", []fsys.Change{{Op: fsys.OpRename, Path: "a.txt", To: "A.txt"}}, map[string]string{"a.txt": "", "A.txt": "old a"}, []fsys.Changed{{Path: "a.txt", To: "A.txt", Outcome: done}}},
+		{"rename with another content", []fsys.Change{{Op: fsys.OpRename, Path: "a.txt", To: "x/a.txt", Parents: true, Expect: digest("old a"), Data: []byte("new a")}},
+			map[string]string{"a.txt": "", "x/a.txt": "new a"}, []fsys.Changed{{Path: "a.txt", To: "x/a.txt", Outcome: done}}},
+		{"rename and empty", []fsys.Change{{Op: fsys.OpRename, Path: "a.txt", To: "A.txt", Data: []byte{}}}, map[string]string{"a.txt": "", "A.txt": "(empty)"},
+			[]fsys.Changed{{Path: "a.txt", To: "A.txt", Outcome: done}}},
 		{"several", []fsys.Change{write("a.txt", "new a", digest("old a")), {Op: fsys.OpRemove, Path: "b.txt"}, write("d.txt", "new d", fsys.Absent), {Op: fsys.OpRename, Path: "docs/c.txt", To: "e.txt"}},
 			map[string]string{"a.txt": "new a", "b.txt": "", "d.txt": "new d", "docs/c.txt": "", "e.txt": "old c"},
 			[]fsys.Changed{{Path: "a.txt", Outcome: done, Existed: true}, {Path: "b.txt", Outcome: done}, {Path: "d.txt", Outcome: done}, {Path: "docs/c.txt", To: "e.txt", Outcome: done}}},
@@ -166,7 +170,7 @@ func TestCommitRefuses(t *testing.T) {
 		{"no path", []fsys.Change{{Op: fsys.OpWrite}}, fsys.KindInvalid, "names no file"},
 		{"no new path", []fsys.Change{{Op: fsys.OpRename, Path: "a.txt"}}, fsys.KindInvalid, "new path"},
 		{"a new path too many", []fsys.Change{{Op: fsys.OpRemove, Path: "a.txt", To: "x"}}, fsys.KindInvalid, "new path"},
-		{"data to remove", []fsys.Change{{Op: fsys.OpRemove, Path: "a.txt", Data: []byte("x")}}, fsys.KindInvalid, "belong to a write"},
+		{"data to remove", []fsys.Change{{Op: fsys.OpRemove, Path: "a.txt", Data: []byte("x")}}, fsys.KindInvalid, "data belongs to a write or a rename"},
 		{"absent and removed", []fsys.Change{{Op: fsys.OpRemove, Path: "a.txt", Expect: fsys.Absent}}, fsys.KindInvalid, "belong to a write"},
 		{"mode", []fsys.Change{{Op: fsys.OpWrite, Path: "a.txt", Mode: fs.ModeSetuid | 0o755}}, fsys.KindInvalid, "permission bits"},
 		{"expectation", []fsys.Change{write("a.txt", "", "sha256:abc")}, fsys.KindInvalid, "SHA-256"},
@@ -199,6 +203,8 @@ func TestCommitRefuses(t *testing.T) {
 		{"another content to rename", []fsys.Change{{Op: fsys.OpRename, Path: "a.txt", To: "x", Expect: sum}}, fsys.KindConflict, "not what was expected"},
 		{"there already", []fsys.Change{write("a.txt", "x", fsys.Absent)}, fsys.KindConflict, "there already"},
 		{"not there any more", []fsys.Change{write("d.txt", "x", sum)}, fsys.KindConflict, "not there any more"},
+		{"another content to rename and change", []fsys.Change{{Op: fsys.OpRename, Path: "a.txt", To: "x", Expect: sum, Data: []byte("x")}}, fsys.KindConflict, "not what was expected"},
+		{"rename and change over a file", []fsys.Change{{Op: fsys.OpRename, Path: "a.txt", To: "b.txt", Data: []byte("x")}}, fsys.KindConflict, "a file already"},
 		{"rename over a file", []fsys.Change{{Op: fsys.OpRename, Path: "a.txt", To: "b.txt"}}, fsys.KindConflict, "a file already"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -242,9 +248,9 @@ func TestCommitModes(t *testing.T) {
 	must(t, os.Chmod(g.path("p/b.txt"), 0o600))
 	must(t, os.Chmod(g.path("p/docs/c.txt"), fs.ModeSetuid|0o755))
 	_, err := commit(t, roots, write("a.txt", "x", ""), fsys.Change{Op: fsys.OpWrite, Path: "b.txt", Mode: 0o777},
-		write("docs/c.txt", "x", ""), write("new.txt", "x", ""), fsys.Change{Op: fsys.OpWrite, Path: "run.sh", Mode: 0o755})
+		fsys.Change{Op: fsys.OpRename, Path: "docs/c.txt", To: "moved.sh", Data: []byte("x")}, write("new.txt", "x", ""), fsys.Change{Op: fsys.OpWrite, Path: "run.sh", Mode: 0o755})
 	must(t, err)
-	for name, want := range map[string]fs.FileMode{"a.txt": 0o755, "b.txt": 0o777, "docs/c.txt": 0o755, "new.txt": 0o640, "run.sh": 0o750} {
+	for name, want := range map[string]fs.FileMode{"a.txt": 0o755, "b.txt": 0o777, "moved.sh": 0o755, "new.txt": 0o640, "run.sh": 0o750} {
 		info, err := os.Stat(g.path("p/" + name))
 		must(t, err)
 		if info.Mode() != want {
@@ -260,6 +266,8 @@ func TestCommitHonoursReadOnlyFiles(t *testing.T) {
 	g, roots := desk(t)
 	must(t, os.Chmod(g.path("p/a.txt"), 0o444))
 	_, err := commit(t, roots, write("a.txt", "x", ""))
+	wantError(t, err, fsys.KindDenied, "does not let Plinth change it")
+	_, err = commit(t, roots, fsys.Change{Op: fsys.OpRename, Path: "a.txt", To: "x", Data: []byte("x")})
 	wantError(t, err, fsys.KindDenied, "does not let Plinth change it")
 	must(t, os.Chmod(g.path("p/docs"), 0o555))
 	defer os.Chmod(g.path("p/docs"), 0o755)

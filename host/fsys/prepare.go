@@ -77,7 +77,7 @@ func (s *step) compare(ctx context.Context, change Change) error {
 	if digest != change.Expect {
 		return conflict(change.Path, "its content is not what was expected; read it again")
 	}
-	if change.Op == OpWrite {
+	if change.Op == OpWrite || change.Data != nil {
 		return again(func() error {
 			return unix.Faccessat(s.source.folder.fd(), s.source.name, unix.W_OK, unix.AT_EACCESS)
 		})
@@ -90,7 +90,7 @@ func (s *step) compareNewPath(change Change) error {
 	switch {
 	case s.to.present:
 		return conflict(change.To, "there is a file already")
-	case s.source.folder.id.device != s.to.folder.id.device:
+	case change.Data == nil && s.source.folder.id.device != s.to.folder.id.device:
 		return unix.EXDEV
 	}
 	return nil

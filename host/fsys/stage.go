@@ -37,9 +37,14 @@ func (c *commit) stageOne(change Change, s *step) error {
 			return err
 		}
 	}
-	if change.Op != OpWrite {
+	if change.Data == nil && change.Op != OpWrite {
 		return nil
 	}
+	return s.fill(change, s.place())
+}
+
+// fill writes the content beside where it will be.
+func (s *step) fill(change Change, place *target) error {
 	mode := uint32(change.Mode.Perm())
 	switch {
 	case mode != 0:
@@ -49,7 +54,7 @@ func (c *commit) stageOne(change Change, s *step) error {
 		mode = 0o644
 	}
 	var err error
-	if s.temporary, err = newTemporary(s.source.folder, mode); err != nil {
+	if s.temporary, err = newTemporary(place.folder, mode); err != nil {
 		return err
 	}
 	if s.source.present {

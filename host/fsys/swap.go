@@ -31,16 +31,42 @@ func (s *step) swap(change Change) error {
 	case OpRemove:
 		return s.source.folder.remove(s.source.name)
 	case OpRename:
-		if s.source.spelledOnlyOtherwise(s.to) {
-			return s.source.folder.rename(s.source.name, s.to.folder, s.to.name)
-		}
+		return s.swapNames()
+	}
+	return s.put(&s.source, change.Expect == Absent)
+}
+
+// swapNames carries a rename out. One with content puts that under the new path before
+// it takes the old path away: the file is there all the time.
+func (s *step) swapNames() error {
+	respelled := s.source.spelledOnlyOtherwise(s.to)
+	switch {
+	case s.temporary == nil && !respelled:
 		return s.source.folder.renameNew(s.source.name, s.to.folder, s.to.name)
+	case s.temporary == nil:
+		return s.source.folder.rename(s.source.name, s.to.folder, s.to.name)
+	case respelled:
+		if err := s.put(&s.source, false); err != nil {
+			return err
+		}
+		return s.source.folder.rename(s.source.name, s.to.folder, s.to.name)
 	}
-	rename := s.source.folder.rename
-	if change.Expect == Absent {
-		rename = s.source.folder.renameNew
+	if err := s.put(s.to, true); err != nil {
+		return err
 	}
-	if err := rename(s.temporary.name, s.source.folder, s.source.name); err != nil {
+	if err := s.source.folder.remove(s.source.name); err != nil {
+		return errors.Join(err, s.to.folder.remove(s.to.name))
+	}
+	return nil
+}
+
+// put gives the content its name, which may have to be new.
+func (s *step) put(place *target, isNew bool) error {
+	rename := place.folder.rename
+	if isNew {
+		rename = place.folder.renameNew
+	}
+	if err := rename(s.temporary.name, place.folder, place.name); err != nil {
 		return err
 	}
 	s.temporary.name = ""

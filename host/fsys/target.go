@@ -112,6 +112,14 @@ func (t *target) folderIdentity() string {
 	return identity
 }
 
+// place is where a change puts content.
+func (f *found) place() *target {
+	if f.to == nil {
+		return &f.source
+	}
+	return f.to
+}
+
 func (f *found) targets() []*target {
 	if f.to == nil {
 		return []*target{&f.source}

@@ -17,6 +17,9 @@ var bedrock []byte
 //go:embed dist/cache-marks.wasm
 var cacheMarks []byte
 
+//go:embed dist/edit.wasm
+var edit []byte
+
 //go:embed dist/environment.wasm
 var environment []byte
 
@@ -54,6 +57,7 @@ func All() []Plugin {
 		{ID: "core/bash", Wasm: bash},
 		{ID: "core/bedrock", Wasm: bedrock},
 		{ID: "core/cache-marks", Wasm: cacheMarks, Off: true},
+		{ID: "core/edit", Wasm: edit},
 		{ID: "core/environment", Wasm: environment},
 		{ID: "core/files", Wasm: files},
 		{ID: "core/house-rules", Wasm: houseRules, Off: true},

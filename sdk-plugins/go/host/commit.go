@@ -5,7 +5,8 @@ import "github.com/plinthhost/plinth/abi/v1"
 // Change is one change of a Commit.
 type Change struct {
 	abi.FSChange
-	// Content is what a write puts into the file; nil for Text.
+	// Content is what a write puts into the file, or a rename that changes it; nil for
+	// Text.
 	Content []byte
 }
 
@@ -18,7 +19,8 @@ func Write(path string, content []byte) Change {
 // Remove removes a file.
 func Remove(path string) Change { return Change{FSChange: abi.FSChange{Op: "remove", Path: path}} }
 
-// Rename gives a file another path, where nothing may be.
+// Rename gives a file another path, where nothing may be. Set Content to change the
+// file too.
 func Rename(path, to string) Change {
 	return Change{FSChange: abi.FSChange{Op: "rename", Path: path, To: to}}
 }

@@ -16,7 +16,8 @@ import (
 // Host answers operations from memory.
 type Host struct {
 	// Roots holds the files of "location", "project", "config" and "operator", whose
-	// paths are absolute for the plugin and without the first slash here.
+	// paths are absolute for the plugin and without the first slash here. What fs.commit
+	// changes must be an fstest.MapFS.
 	Roots map[string]fs.FS
 	// Location is the absolute path of root "location": a path below it is
 	// understood too.
@@ -66,6 +67,9 @@ func (h *Host) answer(operation string, body, raw []byte) (ok any, answered []by
 	}
 	switch group, _, _ := strings.Cut(operation, "."); group {
 	case "fs":
+		if operation == abi.OpFSCommit {
+			return h.commit(body, raw)
+		}
 		return h.file(operation, body)
 	case "kv":
 		ok, err := h.value(operation, body)
@@ -126,21 +130,27 @@ func answerPath(h *Host, operation string, body []byte, request any, at *abi.Pat
 	if err := json.Unmarshal(body, request); err != nil {
 		return nil, nil, &abi.Error{Kind: abi.KindInvalidInput, Message: err.Error()}
 	}
-	root := at.Root
-	if root == "" {
-		root = "location"
+	tree, name, err := h.find(operation, *at)
+	if err != nil {
+		return nil, nil, err
 	}
+	return answer(tree, name)
+}
+
+// find answers a root and the name in it that a path leads to.
+func (h *Host) find(operation string, at abi.Path) (tree fs.FS, name string, err error) {
+	root := rootOf(at.Root)
 	h.Asked = append(h.Asked, operation+" "+root+":"+at.Path)
 	if h.Refuse != nil {
-		if err := h.Refuse(operation, *at); err != nil {
-			return nil, nil, err
+		if err := h.Refuse(operation, at); err != nil {
+			return nil, "", err
 		}
 	}
 	tree, ok := h.Roots[root]
 	if !ok {
-		return nil, nil, &abi.Error{Kind: abi.KindNotFound, Message: "there is no root " + root}
+		return nil, "", &abi.Error{Kind: abi.KindNotFound, Message: "there is no root " + root}
 	}
-	name := at.Path
+	name = at.Path
 	if inside, ok := strings.CutPrefix(name, h.Location+"/"); ok && h.Location != "" {
 		name = inside
 	}
@@ -148,12 +158,12 @@ func answerPath(h *Host, operation string, body []byte, request any, at *abi.Pat
 		name = strings.TrimPrefix(name, "/")
 	}
 	if name = path.Clean(name); !fs.ValidPath(name) {
-		return nil, nil, &abi.Error{Kind: abi.KindDenied, Message: at.Path + " is outside of " + root}
+		return nil, "", &abi.Error{Kind: abi.KindDenied, Message: at.Path + " is outside of " + root}
 	}
 	if h.Canonical != nil {
 		name = h.Canonical(root, name)
 	}
-	return answer(tree, name)
+	return tree, name, nil
 }
 
 func describe(tree fs.FS, name string) (abi.FileInfo, error) {
