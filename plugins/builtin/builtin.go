@@ -11,8 +11,14 @@ var environment []byte
 //go:embed dist/files.wasm
 var files []byte
 
+//go:embed dist/gemini.wasm
+var gemini []byte
+
 //go:embed dist/openai.wasm
 var openai []byte
+
+//go:embed dist/openai-responses.wasm
+var openaiResponses []byte
 
 // Plugin is one packed plugin: its manifest's id and its module, which nobody may
 // change.
@@ -28,6 +34,8 @@ func All() []Plugin {
 	return []Plugin{
 		{ID: "core/environment", Wasm: environment},
 		{ID: "core/files", Wasm: files},
+		{ID: "core/gemini", Wasm: gemini},
 		{ID: "core/openai", Wasm: openai},
+		{ID: "core/openai-responses", Wasm: openaiResponses},
 	}
 }
