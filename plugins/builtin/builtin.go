@@ -26,11 +26,17 @@ var environment []byte
 //go:embed dist/files.wasm
 var files []byte
 
+//go:embed dist/gemini.wasm
+var gemini []byte
+
 //go:embed dist/house-rules.wasm
 var houseRules []byte
 
 //go:embed dist/openai.wasm
 var openai []byte
+
+//go:embed dist/openai-responses.wasm
+var openaiResponses []byte
 
 //go:embed dist/redact.wasm
 var redact []byte
@@ -60,8 +66,10 @@ func All() []Plugin {
 		{ID: "core/edit", Wasm: edit},
 		{ID: "core/environment", Wasm: environment},
 		{ID: "core/files", Wasm: files},
+		{ID: "core/gemini", Wasm: gemini},
 		{ID: "core/house-rules", Wasm: houseRules, Off: true},
 		{ID: "core/openai", Wasm: openai},
+		{ID: "core/openai-responses", Wasm: openaiResponses},
 		{ID: "core/redact", Wasm: redact, Off: true},
 		{ID: "core/tool-subset", Wasm: toolSubset, Off: true},
 		{ID: "core/webfetch", Wasm: webfetch},

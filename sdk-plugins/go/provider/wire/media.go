@@ -23,15 +23,21 @@ func ReadMedia(key string, list *[]string) (Media, error) {
 	return Media{Image: slices.Contains(*list, "image"), PDF: slices.Contains(*list, "pdf")}, nil
 }
 
-// Takes reports whether the model can look at a file.
-func (m Media) Takes(file abi.Part) bool {
-	switch file.Mime {
+// PDF is the type of the documents.
+const PDF = "application/pdf"
+
+// Image reports whether a type is one of the images that all protocols take.
+func Image(mime string) bool {
+	switch mime {
 	case "image/png", "image/jpeg", "image/gif", "image/webp":
-		return m.Image
-	case "application/pdf":
-		return m.PDF
+		return true
 	}
 	return false
+}
+
+// Takes reports whether the model can look at a file.
+func (m Media) Takes(file abi.Part) bool {
+	return m.Image && Image(file.Mime) || m.PDF && file.Mime == PDF
 }
 
 // Unseen is what a model is told of a file that it cannot look at.
