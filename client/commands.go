@@ -83,9 +83,9 @@ func (c *Client) Expand(ctx context.Context, session string, prompt protocol.Pro
 	return expansion, err
 }
 
-// Commands answers the commands that the operator wrote.
-func (c *Client) Commands(ctx context.Context) (list protocol.CommandList, err error) {
-	err = c.do(ctx, request{method: http.MethodGet, path: "/v1/commands"}, &list)
+// Commands answers the prompts that were written beforehand.
+func (c *Client) Commands(ctx context.Context, in protocol.In) (list protocol.CommandList, err error) {
+	err = c.do(ctx, request{method: http.MethodGet, path: "/v1/commands", query: place(in)}, &list)
 	return list, err
 }
 
@@ -195,9 +195,21 @@ func (c *Client) Todos(ctx context.Context, session string) (list protocol.TodoL
 }
 
 // Agents answers the agents, hidden ones too.
-func (c *Client) Agents(ctx context.Context) (list protocol.AgentList, err error) {
-	err = c.do(ctx, request{method: http.MethodGet, path: "/v1/agents"}, &list)
+func (c *Client) Agents(ctx context.Context, in protocol.In) (list protocol.AgentList, err error) {
+	err = c.do(ctx, request{method: http.MethodGet, path: "/v1/agents", query: place(in)}, &list)
 	return list, err
+}
+
+// Skills answers the skills that agents may load.
+func (c *Client) Skills(ctx context.Context, in protocol.In) (list protocol.SkillList, err error) {
+	err = c.do(ctx, request{method: http.MethodGet, path: "/v1/skills", query: place(in)}, &list)
+	return list, err
+}
+
+func place(in protocol.In) url.Values {
+	query := url.Values{}
+	set(query, "directory", in.Directory)
+	return query
 }
 
 // Models answers the models that may be chosen, with what is known of them.

@@ -35,6 +35,9 @@ type Agent struct {
 	Generation Generation
 	// Options are handed to the provider's codec.
 	Options map[string]json.RawMessage
+	// Confined: somebody wrote it who is not the operator. Its Rules open nothing then:
+	// they and the configured ones decide together, and the strictest answer counts.
+	Confined bool
 }
 
 // MaxAgentSystem bounds each text of an agent, a model or a provider, in bytes.
@@ -61,7 +64,8 @@ func (a Agent) Delegable() bool { return a.Mode == AgentSubagent || a.Mode == Ag
 // decides: the configured ones (the defaults, then the operator's), then the agent's
 // own. Where Actions are given, everything else is denied before the agent's own
 // rules, and the configured ones go on to decide on those actions. A subagent gives
-// no tasks unless its own rules allow it.
+// no tasks unless its own rules allow it. The rules of a confined agent are not among
+// them.
 func (a Agent) Permitted(configured []Rule) []Rule {
 	rules := slices.Clone(configured)
 	if a.Actions != nil {
@@ -70,7 +74,21 @@ func (a Agent) Permitted(configured []Rule) []Rule {
 	if a.Mode == AgentSubagent {
 		rules = append(rules, Rule{Action: actionTask, Resource: "*", Effect: Deny})
 	}
+	if a.Confined {
+		return rules
+	}
 	return append(rules, a.Rules...)
+}
+
+// policies are what decides together under the agent, given the configured rules and the
+// session's own.
+func (a Agent) policies(configured, own []Rule) []Policy {
+	policies := []Policy{{Configured: a.Permitted(configured), Own: own}}
+	if a.Confined && len(a.Rules) > 0 {
+		narrow := append([]Rule{{Action: "*", Resource: "*", Effect: Allow}}, a.Rules...)
+		policies = append(policies, Policy{Configured: narrow})
+	}
+	return policies
 }
 
 // actionTask is the action of giving a task to another agent.
@@ -90,12 +108,42 @@ func narrowed(rules []Rule, actions []string) []Rule {
 	return narrow
 }
 
-// Agents is a set of agents. It does not change, and what it answers must not be
+// Agents is a set of agents, to which places may add some. What it answers must not be
 // changed.
 type Agents struct {
 	list        []Agent // by name
 	defaultName string
+	local       LocalAgents // nil for none
 }
+
+// LocalAgents answers the agents that a place adds, as they are now. It is asked often.
+type LocalAgents func(location Location) []Agent
+
+// WithLocal is the set with what places add.
+func (a *Agents) WithLocal(local LocalAgents) *Agents {
+	return &Agents{list: a.list, defaultName: a.defaultName, local: local}
+}
+
+// At is the set of a place. What the place adds is confined; it takes the place of no other
+// agent, is not hidden, and is left out when it is not valid.
+func (a *Agents) At(location Location) *Agents {
+	if a.local == nil {
+		return a
+	}
+	at := &Agents{list: a.list, defaultName: a.defaultName}
+	for _, agent := range a.local(location) {
+		agent.Confined = true
+		if _, taken := at.Agent(agent.Name); taken || agent.Mode == AgentHidden || agent.Check() != nil {
+			continue
+		}
+		i, _ := at.search(agent.Name)
+		at.list = slices.Insert(slices.Clone(at.list), i, agent)
+	}
+	return at
+}
+
+// In answers the agents of a place by name, hidden ones too.
+func (a *Agents) In(location Location) []Agent { return a.At(location).List() }
 
 // NewAgents checks the agents and makes them a set. A session whose creator names no
 // agent has defaultName, which must be one that a person may choose.
@@ -103,7 +151,7 @@ func NewAgents(list []Agent, defaultName string) (*Agents, error) {
 	a := &Agents{list: slices.Clone(list), defaultName: defaultName}
 	slices.SortStableFunc(a.list, func(x, y Agent) int { return strings.Compare(x.Name, y.Name) })
 	for i, agent := range a.list {
-		if err := agent.check(); err != nil {
+		if err := agent.Check(); err != nil {
 			return nil, fmt.Errorf("agent %q: %w", clip(agent.Name), err)
 		}
 		if i > 0 && a.list[i-1].Name == agent.Name {
@@ -118,11 +166,15 @@ func NewAgents(list []Agent, defaultName string) (*Agents, error) {
 
 // Agent answers the agent of that name.
 func (a *Agents) Agent(name string) (Agent, bool) {
-	i, found := slices.BinarySearchFunc(a.list, name, func(agent Agent, name string) int { return strings.Compare(agent.Name, name) })
+	i, found := a.search(name)
 	if !found {
 		return Agent{}, false
 	}
 	return a.list[i], true
+}
+
+func (a *Agents) search(name string) (int, bool) {
+	return slices.BinarySearchFunc(a.list, name, func(agent Agent, name string) int { return strings.Compare(agent.Name, name) })
 }
 
 // Default is the name of the agent that sessions have whose creator names none.
@@ -169,7 +221,8 @@ func (a *Agents) Choose(field, name string) error {
 	return fmt.Errorf("%w: %s is %q, %s; choose one of %s", ErrInvalid, field, clip(name), why, strings.Join(names, ", "))
 }
 
-func (a Agent) check() error {
+// Check answers nil for an agent that can be one, else an ErrInvalid that names the field.
+func (a Agent) Check() error {
 	switch {
 	case !isAgentName(a.Name):
 		return fmt.Errorf("%w: a name begins with a small letter and has small letters, digits, - and _, at most 64", ErrInvalid)

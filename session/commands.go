@@ -135,7 +135,7 @@ func (s *Sessions) SetBudgets(ctx context.Context, origin Origin, session string
 // Change does all of the change, or nothing, and answers the session after it. What
 // the session has already is not recorded again.
 func (s *Sessions) Change(ctx context.Context, origin Origin, session string, change Change) (Session, error) {
-	change, err := s.checkChange(change)
+	change, err := s.checkChange(ctx, session, change)
 	if err != nil {
 		return Session{}, err
 	}
@@ -179,9 +179,9 @@ func (c Change) keeping(current Session) (payloads []Payload) {
 }
 
 // checkChange answers the change as it is recorded.
-func (s *Sessions) checkChange(change Change) (Change, error) {
+func (s *Sessions) checkChange(ctx context.Context, session string, change Change) (Change, error) {
 	if change.Agent != "" {
-		if err := s.checkAgent("agent", change.Agent); err != nil {
+		if err := s.checkAgent("agent", change.Agent, s.placeOf(ctx, session)); err != nil {
 			return Change{}, err
 		}
 	}

@@ -245,7 +245,7 @@ func (s *Sessions) admit(ctx context.Context, origin Origin, request PromptReque
 // does not come here: what was admitted stays so.
 func (s *Sessions) checkPrompt(ctx context.Context, session string, prompt Prompt) error {
 	if prompt.Agent != "" {
-		if err := s.checkAgent("prompt.agent", prompt.Agent); err != nil {
+		if err := s.checkAgent("prompt.agent", prompt.Agent, s.placeOf(ctx, session)); err != nil {
 			return err
 		}
 	}

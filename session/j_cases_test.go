@@ -121,7 +121,7 @@ func unknownAgent(t *testing.T) {
 	if got, err := d.Effects(t.Context(), asker, "", "read", []string{"a"}); err != nil || !slices.Equal(got, []session.Effect{session.Deny}) {
 		t.Errorf("its effects: %v, %v", got, err)
 	}
-	if !d.Policy("", "nobody", nil).Hides("read") {
+	if !d.Hides([]session.Session{{}}, "nobody", "", "read") {
 		t.Error("an unknown agent is offered tools")
 	}
 	asker.Session = d.Encoder.IDs.New(session.PrefixSession)

@@ -54,14 +54,14 @@ func (a Asker) mode() store.Mode {
 	return store.Fenced(a.Fence)
 }
 
-// Policy answers what decides on what a plugin does in a session, empty for the host
-// and the builtins, under an agent. An agent that is not known may do nothing.
-func (p *Permissions) Policy(plugin, agent string, own []Rule) Policy {
-	a, known := p.agents.Agent(agent)
+// policiesOf answers what decides together on what a plugin does in a session, empty for
+// the host and the builtins, under an agent. An agent that is not known may do nothing.
+func (p *Permissions) policiesOf(session Session, agent, plugin string) []Policy {
+	a, known := p.agents.At(session.Location).Agent(agent)
 	if !known {
-		return Policy{Configured: []Rule{{Action: "*", Resource: "*", Effect: Deny}}}
+		return []Policy{{Configured: []Rule{{Action: "*", Resource: "*", Effect: Deny}}}}
 	}
-	return Policy{Configured: a.Permitted(slices.Concat(DefaultRules(plugin), p.rules)), Own: own}
+	return a.policies(slices.Concat(DefaultRules(plugin), p.rules), session.Rules)
 }
 
 // Authorise answers nil when the action is allowed, at once or by a person, and a
@@ -76,7 +76,7 @@ func (p *Permissions) Authorise(ctx context.Context, asker Asker, request Permis
 	if err != nil {
 		return err
 	}
-	if _, known := p.agents.Agent(asker.Agent); !known { // also where there is no resource to decide on
+	if _, known := p.agents.At(asker.Location).Agent(asker.Agent); !known { // also where there is no resource to decide on
 		return &DeniedError{Action: request.Action, Resource: strings.Join(request.Resources, ", ")}
 	}
 	switch effect, resource := DecideAll(policies, saved, request.Action, request.Resources); effect {
@@ -139,12 +139,12 @@ func (p *Permissions) Hides(lineage []Session, agent, plugin, action string) boo
 
 // policies answers what decides together, that of the session first.
 func (p *Permissions) policies(lineage []Session, agent, plugin string) []Policy {
-	policies := make([]Policy, len(lineage))
+	var policies []Policy
 	for i, session := range lineage {
 		if i > 0 {
 			agent = session.Agent
 		}
-		policies[i] = p.Policy(plugin, agent, session.Rules)
+		policies = append(policies, p.policiesOf(session, agent, plugin)...)
 	}
 	return policies
 }

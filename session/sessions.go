@@ -121,6 +121,7 @@ func (s *Sessions) Create(ctx context.Context, origin Origin, request CreateRequ
 func (s *Sessions) created(ctx context.Context, request CreateRequest) (payload Created, err error) {
 	payload = Created{Title: request.Title, Agent: request.Agent, Model: s.options.Defaults.Model, Parent: request.Parent,
 		Depth: request.Depth, Rules: request.Rules, Budgets: request.Budgets}
+	place := func() (Location, error) { return s.resolve(ctx, request.Directory) }
 	if request.Title != "" {
 		if payload.Title, err = cleanTitle(request.Title); err != nil {
 			return Created{}, err
@@ -128,11 +129,11 @@ func (s *Sessions) created(ctx context.Context, request CreateRequest) (payload 
 	}
 	if payload.Agent == "" {
 		payload.Agent = s.options.Defaults.Agent
-	} else if err := s.checkAgent("agent", payload.Agent); err != nil {
+	} else if err := s.checkAgent("agent", payload.Agent, place); err != nil {
 		return Created{}, err
 	}
-	if s.options.Agents != nil {
-		if agent, ok := s.options.Agents.Agent(payload.Agent); ok && agent.Model != nil {
+	if agents := s.agentsFor(payload.Agent, place); agents != nil {
+		if agent, ok := agents.Agent(payload.Agent); ok && agent.Model != nil {
 			payload.Model = *agent.Model
 		}
 	}
@@ -167,14 +168,41 @@ func (s *Sessions) resolve(ctx context.Context, directory string) (Location, err
 	return location, err
 }
 
-func (s *Sessions) checkAgent(field, name string) error {
+// checkAgent checks an agent that a person chooses for a session of a place.
+func (s *Sessions) checkAgent(field, name string, place func() (Location, error)) error {
 	if err := checkName(field, name); err != nil {
 		return err
 	}
-	if s.options.Agents == nil {
+	agents := s.agentsFor(name, place)
+	if agents == nil {
 		return nil
 	}
-	return s.options.Agents.Choose(field, name)
+	return agents.Choose(field, name)
+}
+
+// agentsFor is the set in which to look for an agent: that of the place when no other has
+// the name. Nil checks nothing.
+func (s *Sessions) agentsFor(name string, place func() (Location, error)) *Agents {
+	agents := s.options.Agents
+	if agents == nil || agents.local == nil {
+		return agents
+	}
+	if _, known := agents.Agent(name); known {
+		return agents
+	}
+	location, err := place()
+	if err != nil {
+		return agents
+	}
+	return agents.At(location)
+}
+
+// placeOf answers where a session works.
+func (s *Sessions) placeOf(ctx context.Context, session string) func() (Location, error) {
+	return func() (Location, error) {
+		current, err := s.Get(ctx, session)
+		return current.Location, err
+	}
 }
 
 // checkModel refuses a model that may not be used, in the words of who knows the models.

@@ -16,8 +16,8 @@ const (
 	MaxRunningTasks = 16
 )
 
-// check refuses what is wrong with a task whatever the session.
-func (t *Tasks) check(task Task) error {
+// check refuses what is wrong with a task whatever runs in the session.
+func (t *Tasks) check(caller TaskCaller, task Task) error {
 	switch {
 	case strings.TrimSpace(task.Description) == "":
 		return refuse("invalid_input", "description is empty; say in a few words what the task is")
@@ -31,8 +31,9 @@ func (t *Tasks) check(task Task) error {
 	if _, err := prompt.checked(); err != nil {
 		return refuse("invalid_input", "%v", err)
 	}
-	if _, ok := t.agents.Subagent(task.Agent); !ok {
-		names := strings.Join(t.agents.Subagents(), ", ")
+	agents := t.agents.At(caller.Location)
+	if _, ok := agents.Subagent(task.Agent); !ok {
+		names := strings.Join(agents.Subagents(), ", ")
 		if names == "" {
 			names = "none; no agent takes tasks here"
 		}
@@ -69,7 +70,7 @@ func (t *Tasks) opening(ctx context.Context, caller TaskCaller, task Task, start
 	if err != nil {
 		return store.Mode{}, nil, fmt.Errorf("open task: %w", err)
 	}
-	model, _ := t.agents.Subagent(task.Agent)
+	model, _ := t.agents.At(caller.Location).Subagent(task.Agent)
 	if model == nil {
 		model = &caller.Model
 	}

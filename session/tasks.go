@@ -22,7 +22,7 @@ type Tasks struct {
 	encoder  Encoder
 	sessions *Sessions
 	waker    Waker
-	agents   TaskAgents
+	agents   *Agents
 	logger   hclog.Logger
 
 	starting sync.Mutex // from the checks of a task to its record
@@ -40,15 +40,6 @@ type Waker interface {
 	Wake(session string, seq int64)
 }
 
-// TaskAgents is what tasks ask of the agents.
-type TaskAgents interface {
-	// Subagent answers the model of an agent that may be given tasks, nil for the
-	// parent's. ok is false when there is no such agent, or it takes no tasks.
-	Subagent(name string) (model *ModelRef, ok bool)
-	// Subagents are the names that Subagent knows, ascending.
-	Subagents() []string
-}
-
 // TaskCaller is the call that opens a task.
 type TaskCaller struct {
 	Session  string
@@ -61,7 +52,7 @@ type TaskCaller struct {
 }
 
 // NewTasks makes tasks whose children wake through waker.
-func NewTasks(log store.Log, encoder Encoder, sessions *Sessions, waker Waker, agents TaskAgents, logger hclog.Logger) *Tasks {
+func NewTasks(log store.Log, encoder Encoder, sessions *Sessions, waker Waker, agents *Agents, logger hclog.Logger) *Tasks {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	return &Tasks{log: log, encoder: encoder, sessions: sessions, waker: waker, agents: agents, logger: logger,
 		ctx: ctx, cancel: cancel, held: map[string]struct{}{}}
@@ -113,7 +104,7 @@ func (t *Tasks) Run(ctx context.Context, caller TaskCaller, task Task) (TaskResu
 // begin checks the task, records it in the parent, then makes or wakes the child. The
 // child's first events are one append: there is none without its prompt.
 func (t *Tasks) begin(ctx context.Context, caller TaskCaller, task Task) (TaskStarted, error) {
-	if err := t.check(task); err != nil {
+	if err := t.check(caller, task); err != nil {
 		return TaskStarted{}, err
 	}
 	t.starting.Lock()

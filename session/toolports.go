@@ -82,15 +82,29 @@ type Todo struct {
 
 // SkillShelf answers the skills that the agent may use.
 type SkillShelf interface {
+	// Skills are by name, without those that the rules deny.
 	Skills(ctx context.Context) ([]Skill, error)
-	// Skill answers one; ErrNotFound when there is none of the name.
+	// Skill asks for the permission skill and answers one; ErrNotFound, without asking
+	// anybody, when there is none of the name.
 	Skill(ctx context.Context, name string) (Skill, error)
 }
 
 // Skill is a text that tells an agent how to do something.
 type Skill struct {
 	Name        string
-	Description string
-	Text        string // with Skill only
-	Directory   string // where its other files are; "" for none
+	Description string   // one line
+	Text        string   // with Skill only
+	Directory   string   // where its other files are, absolute; "" for none
+	Files       []string // some of them, relative and ascending; with Skill only
+}
+
+// MaxSkillFiles bounds the files that are named of a skill.
+const MaxSkillFiles = 10
+
+// SkillFinder finds the skills there are in a place, whoever may use them.
+type SkillFinder interface {
+	// Skills are by name. Their files are not named.
+	Skills(ctx context.Context, location Location) ([]Skill, error)
+	// Skill answers one; ErrNotFound when there is none of the name.
+	Skill(ctx context.Context, location Location, name string) (Skill, error)
 }

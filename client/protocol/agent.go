@@ -9,6 +9,8 @@ type Agent struct {
 	Model *ModelRef `json:"model,omitempty"`
 	// Steps is how many provider turns may follow a prompt; any number when absent.
 	Steps int `json:"steps,omitempty"`
+	// Project: it is a file of the project.
+	Project bool `json:"project,omitempty"`
 }
 
 // AgentMode says who may choose an agent.
@@ -27,4 +29,6 @@ type AgentList struct {
 	Agents []Agent `json:"agents"`
 	// Default is what a session has whose creator names none.
 	Default string `json:"default"`
+	// Warnings say which files of the project are left out, and why.
+	Warnings []string `json:"warnings,omitempty"`
 }

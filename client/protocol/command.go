@@ -1,9 +1,9 @@
 package protocol
 
-// Command is a prompt that the operator wrote beforehand.
+// Command is a prompt that somebody wrote beforehand.
 type Command struct {
 	Name        string    `json:"name"`
-	Source      string    `json:"source"` // config
+	Source      string    `json:"source"` // builtin, config or project
 	Description string    `json:"description,omitempty"`
 	Agent       string    `json:"agent,omitempty"`
 	Model       *ModelRef `json:"model,omitempty"`
@@ -12,6 +12,8 @@ type Command struct {
 // CommandList lists the commands by name.
 type CommandList struct {
 	Commands []Command `json:"commands"`
+	// Warnings say which files of the project are left out, and why.
+	Warnings []string `json:"warnings,omitempty"`
 }
 
 // RunShell asks for a command line that a person runs in a session.

@@ -47,8 +47,9 @@ const (
 	MethodPluginsTrust     = "plugins.trust"     // TrustFolder → TrustedFolder
 	MethodPluginsDistrust  = "plugins.distrust"  // TrustFolder → nothing
 	MethodPluginsReload    = "plugins.reload"    // nothing → PluginList
-	MethodAgentsList       = "agents.list"       // nothing → AgentList
-	MethodCommandsList     = "commands.list"     // nothing → CommandList
+	MethodAgentsList       = "agents.list"       // In → AgentList
+	MethodCommandsList     = "commands.list"     // In → CommandList
+	MethodSkillsList       = "skills.list"       // In → SkillList
 	MethodModelsList       = "models.list"       // ListModels → ModelList
 )
 

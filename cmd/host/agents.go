@@ -15,38 +15,54 @@ import (
 // agentService is server.Agents.
 type agentService struct{ *backend }
 
-func (b agentService) List(context.Context) (protocol.AgentList, error) {
+func (b agentService) List(ctx context.Context, in protocol.In) (protocol.AgentList, error) {
+	location, err := b.place(ctx, in)
+	if err != nil {
+		return protocol.AgentList{}, wireError(err)
+	}
 	list := protocol.AgentList{Default: b.agents.Default()}
-	for _, agent := range b.agents.List() {
-		wire := protocol.Agent{Name: agent.Name, Description: agent.Description, Mode: protocol.AgentMode(agent.Mode), Steps: agent.Steps}
+	for _, agent := range b.agents.In(location) {
+		wire := protocol.Agent{Name: agent.Name, Description: agent.Description, Mode: protocol.AgentMode(agent.Mode), Steps: agent.Steps, Project: agent.Confined}
 		if agent.Model != nil {
 			wire.Model = wireModel(*agent.Model)
 		}
 		list.Agents = append(list.Agents, wire)
+	}
+	if b.files.project != nil {
+		_, wrong := b.files.project.Agents(location)
+		list.Warnings = warnings(wrong)
 	}
 	return list, nil
 }
 
 func (c *cli) agentsCommand() *cobra.Command {
 	var all, asJSON bool
+	var directory string
 	command := &cobra.Command{
 		Use:   "agents",
 		Short: "List the agents: name, mode, model, steps and what they are good for",
 		Args:  usage(cobra.NoArgs),
-		RunE:  func(command *cobra.Command, _ []string) error { return c.listAgents(command.Context(), all, asJSON) },
+		RunE: func(command *cobra.Command, _ []string) error {
+			return c.listAgents(command.Context(), directory, all, asJSON)
+		},
 	}
+	directoryFlag(command, &directory)
 	command.Flags().BoolVarP(&all, "all", "a", false, "also the hidden ones, which the host itself uses")
 	command.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return command
 }
 
-func (c *cli) listAgents(ctx context.Context, all, asJSON bool) error {
+func (c *cli) listAgents(ctx context.Context, directory string, all, asJSON bool) error {
+	directory, err := c.absolute(directory)
+	if err != nil {
+		return err
+	}
 	host, closeHost, err := c.connect(ctx, true)
 	if err != nil {
 		return err
 	}
 	defer closeHost()
-	list, err := host.Agents(ctx)
+	list, err := host.Agents(ctx, protocol.In{Directory: directory})
 	if err != nil {
 		return err
 	}
@@ -60,6 +76,7 @@ func (c *cli) listAgents(ctx context.Context, all, asJSON bool) error {
 	if asJSON {
 		return c.printJSON(list)
 	}
+	c.warn(list.Warnings)
 	table := tabwriter.NewWriter(c.out, 0, 4, 2, ' ', 0)
 	for _, agent := range list.Agents {
 		name, model, steps := agent.Name, "-", "-"

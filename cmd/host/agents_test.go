@@ -15,7 +15,7 @@ func TestAgentsAreListed(t *testing.T) {
 	r := newRig(t)
 	r.configure("agent = \"plan\"\n[agents.plan]\nmodel = \"offline/rules\"\nsteps = 3\n[agents.general]\ndisabled = true\n")
 	r.restart()
-	list, err := agentService{r.backend}.List(r.within())
+	list, err := agentService{r.backend}.List(r.within(), protocol.In{})
 	if err != nil {
 		t.Fatal(err)
 	}

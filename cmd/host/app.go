@@ -68,6 +68,7 @@ type app struct {
 	snapshots   *snapshot.Store // nil for none
 	tasks       *session.Tasks
 	importer    *bundle.Importer
+	files       files
 	catalog     *catalog.Catalog
 	models      session.Models // the catalog, as the runner sees it
 	coordinator *session.Coordinator
@@ -90,6 +91,7 @@ func (a *app) start(ctx context.Context) (err error) {
 	if a.agents, err = session.NewAgents(a.config.Agents, a.config.Agent); err != nil {
 		return fmt.Errorf("configure agents: %w", err)
 	}
+	a.startFiles()
 	if err := a.openStore(ctx); err != nil {
 		return err
 	}
@@ -166,7 +168,7 @@ func (a *app) startRunner(ctx context.Context, encoder session.Encoder) error {
 	})
 	work = runner.New(runner.Services{Log: a.store, Encoder: encoder, Kinds: a.kinds, Registries: a.registries,
 		Permissions: a.permissions, Agents: a.agents, Models: a.models, Schemas: &schema.Cache{}, Blobs: blobs, Live: live, Outputs: a.outputs,
-		Snapshots: a.kernelSnapshots(), Tasks: a.tasks, Todos: todos, Logger: a.logger.Named("runner")}, a.runnerConfig())
+		Snapshots: a.kernelSnapshots(), Tasks: a.tasks, Todos: todos, Skills: a.files.skills, Logger: a.logger.Named("runner")}, a.runnerConfig())
 	closeTitles = a.startTitles(work, sessions)
 	keeper = a.newKeeper(sessions)
 	if err := sessions.RemoveOrphans(ctx); err != nil {
@@ -180,7 +182,7 @@ func (a *app) startRunner(ctx context.Context, encoder session.Encoder) error {
 	}
 	keeper.Start()
 	a.backend = &backend{log: a.store, sessions: sessions, permissions: a.permissions, todos: todos, coordinator: a.coordinator, live: live,
-		plugins: a.plugins, agents: a.agents, catalog: a.catalog, runner: work, keys: newKeys(a.store.KV(), time.Now), snapshots: a.snapshots, directory: a.directory,
+		plugins: a.plugins, agents: a.agents, files: a.files, catalog: a.catalog, runner: work, keys: newKeys(a.store.KV(), time.Now), snapshots: a.snapshots, directory: a.directory,
 		ids: encoder.IDs, expander: a.expander(lines), shells: a.shells, forget: a.forgetValues}
 	tokens := server.NewTokenStore(a.store.KV(), time.Now)
 	var err error
@@ -188,7 +190,7 @@ func (a *app) startRunner(ctx context.Context, encoder session.Encoder) error {
 		Listen: a.listen, Socket: socketPath(a.config.Data), AllowedHosts: a.config.AllowedHosts, AllowedOrigins: a.config.AllowedOrigins,
 		Version: version, Logger: a.logger.Named("server"),
 	}, server.Backend{
-		Sessions: sessionService{a.backend}, Prompts: promptService{a.backend}, Commands: commandService{a.backend}, Shells: shellService{a.backend, a.config.Shell.Enabled}, Waiting: waitingService{a.backend}, Reports: reportService{a.backend}, Contexts: contextService{a.backend}, Reverts: revertService{a.backend}, Blobs: blobService{a.store.Blobs()}, Control: controlService{a.backend}, Life: lifeService{a.backend},
+		Sessions: sessionService{a.backend}, Prompts: promptService{a.backend}, Commands: commandService{a.backend}, Skills: skillService{a.backend}, Shells: shellService{a.backend, a.config.Shell.Enabled}, Waiting: waitingService{a.backend}, Reports: reportService{a.backend}, Contexts: contextService{a.backend}, Reverts: revertService{a.backend}, Blobs: blobService{a.store.Blobs()}, Control: controlService{a.backend}, Life: lifeService{a.backend},
 		Permissions: permissionService{a.backend}, Questions: questionService{a.backend}, Plugins: pluginService{a.backend, a.network, a.reconfigure}, Locks: lockService{a.backend, lockFile(a.config.File)}, Agents: agentService{a.backend}, Models: modelService{a.backend},
 		Transfers: transferService{a.backend, a.store, a.importer}, Rehearsals: rehearsalService{a.backend},
 		Events: eventService{a.backend}, Deltas: deltaService{a.backend}, Access: tokens, Tokens: tokens,

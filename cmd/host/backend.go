@@ -29,6 +29,7 @@ type backend struct {
 	live        *session.Live
 	plugins     *plugin.Manager
 	agents      *session.Agents
+	files       files
 	catalog     *catalog.Catalog
 	runner      *runner.Runner
 	keys        *keys

@@ -58,7 +58,7 @@ follow them live, and everything that varies is a sandboxed WebAssembly plugin.`
 	set.StringVar(&c.flags.LogLevel, "log-level", "", "trace, debug, info, warn or error")
 	set.StringVar(&c.server, "server", "", "talk to this host: unix:PATH, or http://HOST:PORT with "+variableToken+" set (default: the host of the data folder)")
 	root.AddCommand(c.serveCommand(), c.runCommand(), c.sessionsCommand(), c.inboxCommand(), c.eventsCommand(),
-		c.questionsCommand(), c.answerCommand(), c.approvalsCommand(), c.agentsCommand(), c.commandsCommand(), c.modelsCommand(), c.contextCommand(),
+		c.questionsCommand(), c.answerCommand(), c.approvalsCommand(), c.agentsCommand(), c.commandsCommand(), c.skillsCommand(), c.modelsCommand(), c.contextCommand(),
 		c.pluginsCommand(), c.pluginCommand(), c.tokenCommand(), c.backupCommand(), c.restoreCommand(), c.doctorCommand(), c.importCommand())
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()

@@ -56,7 +56,7 @@ func TestContextCommands(t *testing.T) {
 	}
 	out, err = r.command("context", "--json")
 	var metrics protocol.ContextMetrics
-	if err != nil || json.Unmarshal([]byte(out), &metrics) != nil || metrics.BaselineMax != baseline || len(metrics.Sources) != 2 {
+	if err != nil || json.Unmarshal([]byte(out), &metrics) != nil || metrics.BaselineMax != baseline || len(metrics.Sources) != 4 {
 		t.Errorf("%v %s", err, out)
 	}
 	if _, err := r.command("sessions", "context", "ses_none"); exitCode(err) != exitFailed {

@@ -24,7 +24,7 @@ func (a *app) expander(runner *expand.Runner) *expand.Expander {
 		home = ""
 	}
 	return expand.New(expand.Options{
-		Rules: a.permissions, Agents: a.agents, Blobs: a.store.Blobs(), References: a.config.References, Commands: a.config.Commands,
+		Rules: a.permissions, Agents: a.agents, Blobs: a.store.Blobs(), References: a.config.References, Commands: a.commands(), Project: a.projectCommands(),
 		FileType: protocol.FileType, Private: []string{a.config.Data}, Home: home, Runner: runner, Outputs: a.outputs,
 	})
 }
@@ -36,9 +36,8 @@ func (a *app) tellReferences() (plugin.Native, bool) {
 	if !ok {
 		return plugin.Native{}, false
 	}
-	const last = 1000 // behind what plugins tell
 	return plugin.Native{ID: "core/references", Version: "1.0.0", Description: "Tells which references there are to mention",
-		Contributions: []registry.Contribution{a.kinds.Contexts.Contribute(expand.GuidanceKey, last, guidance)}}, true
+		Contributions: []registry.Contribution{a.kinds.Contexts.Contribute(expand.GuidanceKey, orderReferences, guidance)}}, true
 }
 
 // expands reports a prompt that becomes another one before it is admitted. One that
@@ -70,6 +69,8 @@ func (b *backend) admitExpanded(ctx context.Context, caller server.Caller, reque
 	defer over()
 	ask := expandRequest(request.Prompt, prompt)
 	ask.Message, ask.Ask = request.ID, true
+	current, getErr := b.sessions.Get(ctx, request.Session)
+	ask.Session = current
 	chosen, chooseErr := b.expander.Chosen(ask)
 	if chooseErr == nil {
 		request.Prompt = chosen
@@ -81,8 +82,8 @@ func (b *backend) admitExpanded(ctx context.Context, caller server.Caller, reque
 	if chooseErr != nil {
 		return session.Input{}, chooseErr
 	}
-	if ask.Session, err = b.sessions.Get(ctx, request.Session); err != nil {
-		return session.Input{}, err
+	if getErr != nil {
+		return session.Input{}, getErr
 	}
 	if request.Prompt, err = b.expander.Expand(ctx, ask); err != nil {
 		return session.Input{}, err
@@ -161,9 +162,17 @@ func place(source *protocol.Source) int {
 type commandService struct{ *backend }
 
 // List answers the commands by name.
-func (b commandService) List(context.Context) (protocol.CommandList, error) {
+func (b commandService) List(ctx context.Context, in protocol.In) (protocol.CommandList, error) {
+	location, err := b.place(ctx, in)
+	if err != nil {
+		return protocol.CommandList{}, wireError(err)
+	}
 	var list protocol.CommandList
-	for _, command := range b.expander.Commands() {
+	if b.files.project != nil {
+		_, wrong := b.files.project.Commands(location)
+		list.Warnings = warnings(wrong)
+	}
+	for _, command := range b.expander.Commands(location) {
 		wire := protocol.Command{Name: command.Name, Source: command.Source, Description: command.Description, Agent: command.Agent}
 		if command.Model != "" {
 			model, err := session.ParseModel(command.Model)

@@ -8,11 +8,9 @@ import (
 
 	"github.com/plinthhost/plinth/cmd/host/config"
 	"github.com/plinthhost/plinth/host/depot"
-	"github.com/plinthhost/plinth/host/offline"
 	"github.com/plinthhost/plinth/host/plugin"
 	"github.com/plinthhost/plinth/host/secret"
 	"github.com/plinthhost/plinth/plugins/builtin"
-	"github.com/plinthhost/plinth/registry"
 	"github.com/plinthhost/plinth/session"
 )
 
@@ -68,16 +66,6 @@ func (a *app) startPlugins(ctx context.Context, encoder session.Encoder) error {
 		return err
 	}
 	return a.plugins.Start(ctx, builtins, a.config.Plugins.Folders, a.config.Plugins.Files)
-}
-
-// natives are the plugins that are Go of this program.
-func (a *app) natives() []plugin.Native {
-	natives := []plugin.Native{{ID: "core/offline", Version: "1.0.0", Description: "A model without a network, to try things with",
-		Contributions: []registry.Contribution{a.kinds.Providers.Contribute(offline.Name, 0, offline.Provider{})}}}
-	if references, ok := a.tellReferences(); ok {
-		natives = append(natives, references)
-	}
-	return natives
 }
 
 // builtinPlugins are those that are part of the program.

@@ -26,7 +26,7 @@ func TestGoContributionsArePlugins(t *testing.T) {
 		}
 		return states
 	}
-	if got := states(); !slices.Equal(got, []string{"core/offline active"}) {
+	if got := states(); !slices.Equal(got, []string{"core/offline active", "core/session active"}) {
 		t.Errorf("%q", got)
 	}
 	id := r.session()
@@ -36,7 +36,7 @@ func TestGoContributionsArePlugins(t *testing.T) {
 	}
 	r.configure("[references.docs]\npath = \"/usr\"\ndescription = \"system files\"\n")
 	r.restart()
-	if got := states(); !slices.Equal(got, []string{"core/offline disabled", "core/references active"}) {
+	if got := states(); !slices.Equal(got, []string{"core/offline disabled", "core/session active", "core/references active"}) {
 		t.Errorf("disabled: %q", got)
 	}
 	if result := r.settled(id, "count 1"); result.Error == nil || result.Error.Code != string(session.FailureModelUnavailable) {
@@ -50,7 +50,7 @@ func TestGoContributionsArePlugins(t *testing.T) {
 	}
 	r.configure("")
 	r.restart()
-	if got := states(); !slices.Equal(got, []string{"core/offline active"}) {
+	if got := states(); !slices.Equal(got, []string{"core/offline active", "core/session active"}) {
 		t.Errorf("without references: %q", got)
 	}
 }

@@ -16,29 +16,38 @@ import (
 
 func (c *cli) commandsCommand() *cobra.Command {
 	var asJSON bool
+	var directory string
 	command := &cobra.Command{
 		Use:   "commands",
-		Short: "List the prompts that the operator wrote beforehand, for plinth run --command",
+		Short: "List the prompts that were written beforehand, for plinth run --command",
 		Args:  usage(cobra.NoArgs),
-		RunE:  func(command *cobra.Command, _ []string) error { return c.listCommands(command.Context(), asJSON) },
+		RunE: func(command *cobra.Command, _ []string) error {
+			return c.listCommands(command.Context(), directory, asJSON)
+		},
 	}
+	directoryFlag(command, &directory)
 	command.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return command
 }
 
-func (c *cli) listCommands(ctx context.Context, asJSON bool) error {
+func (c *cli) listCommands(ctx context.Context, directory string, asJSON bool) error {
+	directory, err := c.absolute(directory)
+	if err != nil {
+		return err
+	}
 	host, closeHost, err := c.connect(ctx, true)
 	if err != nil {
 		return err
 	}
 	defer closeHost()
-	list, err := host.Commands(ctx)
+	list, err := host.Commands(ctx, protocol.In{Directory: directory})
 	if err != nil {
 		return err
 	}
 	if asJSON {
 		return c.printJSON(list)
 	}
+	c.warn(list.Warnings)
 	if len(list.Commands) == 0 {
 		fmt.Fprintln(c.errors, "no commands")
 		return nil

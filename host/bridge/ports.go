@@ -172,7 +172,11 @@ func (o *operations) skillGet(ctx context.Context, request abi.SkillGet, _ []byt
 	if err != nil {
 		return nil, nil, err
 	}
-	skill, err := served.Skill(ctx, request.Name)
+	var skill session.Skill
+	err = wait(ctx, func(ctx context.Context) (err error) {
+		skill, err = served.Skill(ctx, request.Name)
+		return err
+	})
 	if errors.Is(err, session.ErrNotFound) {
 		return nil, nil, refuse(abi.KindNotFound, "there is no skill %q", clip(request.Name))
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,6 +28,9 @@ type Options struct {
 	// References and Commands by name; names differ.
 	References []Reference
 	Commands   []Command
+	// Project answers the commands of a place; nil for none. One with the name of another
+	// command is not used.
+	Project func(location session.Location) []Command
 	// FileType answers the media type of bytes by what they are, one of
 	// session.PromptFileTypes, "" for none of them.
 	FileType func(value []byte) string
@@ -52,8 +56,25 @@ func New(options Options) *Expander {
 	return &Expander{options}
 }
 
-// Commands answers the commands in the order they were given.
-func (e *Expander) Commands() []Command { return e.o.Commands }
+// Commands answers the commands of a place by name.
+func (e *Expander) Commands(location session.Location) []Command {
+	if e.o.Project == nil {
+		return e.o.Commands
+	}
+	return Together(e.o.Commands, e.o.Project(location))
+}
+
+// Together answers commands by name, and of the others those with a name of their own.
+func Together(commands, others []Command) []Command {
+	all := slices.Clone(commands)
+	for _, command := range others {
+		if !slices.ContainsFunc(commands, func(known Command) bool { return known.Name == command.Name }) {
+			all = append(all, command)
+		}
+	}
+	slices.SortFunc(all, func(a, b Command) int { return strings.Compare(a.Name, b.Name) })
+	return all
+}
 
 // Call is a command with what its caller gives it.
 type Call struct {
@@ -113,10 +134,11 @@ func (e *Expander) pieces(request Request, prompt *session.Prompt) ([]piece, err
 	if call == nil {
 		return []piece{{text: prompt.Text}}, nil
 	}
-	command, ok := e.command(call.Name)
+	commands := e.Commands(request.Session.Location)
+	at := slices.IndexFunc(commands, func(command Command) bool { return command.Name == call.Name })
 	switch {
-	case !ok:
-		return nil, fmt.Errorf("%w: command.name: there is no command %q; %s", session.ErrInvalid, clip(call.Name, 64), e.known())
+	case at < 0:
+		return nil, fmt.Errorf("%w: command.name: there is no command %q; %s", session.ErrInvalid, clip(call.Name, 64), known(commands))
 	case prompt.Text != "":
 		return nil, fmt.Errorf("%w: text has no place beside a command; put it into command.arguments", session.ErrInvalid)
 	case len(call.Arguments) > MaxArguments:
@@ -124,6 +146,7 @@ func (e *Expander) pieces(request Request, prompt *session.Prompt) ([]piece, err
 	case strings.ContainsRune(call.Arguments, 0):
 		return nil, fmt.Errorf("%w: command.arguments has a NUL", session.ErrInvalid)
 	}
+	command := commands[at]
 	pieces, err := fill(command.Template, call.Arguments)
 	if err != nil {
 		return nil, fmt.Errorf("%w: the template of %s %w", session.ErrInvalid, command.Name, err)
@@ -158,22 +181,13 @@ func (e *Expander) Chosen(request Request) (session.Prompt, error) {
 	return prompt, err
 }
 
-func (e *Expander) command(name string) (Command, bool) {
-	for _, command := range e.o.Commands {
-		if command.Name == name {
-			return command, true
-		}
-	}
-	return Command{}, false
-}
-
 // known names the commands there are.
-func (e *Expander) known() string {
-	if len(e.o.Commands) == 0 {
+func known(commands []Command) string {
+	if len(commands) == 0 {
 		return "none are configured"
 	}
-	names := make([]string, len(e.o.Commands))
-	for i, command := range e.o.Commands {
+	names := make([]string, len(commands))
+	for i, command := range commands {
 		names[i] = command.Name
 	}
 	return "known are " + strings.Join(names, ", ")
@@ -233,7 +247,7 @@ func (x *expansion) mentions(ctx context.Context, pieces []piece) error {
 func (x *expansion) mention(ctx context.Context, m mention) error {
 	source := &session.PromptSource{Start: m.start, End: m.end, Text: m.text}
 	if !m.quoted && m.lines.all() {
-		if agent, ok := x.Agents.Agent(m.name); ok && agent.Mode != session.AgentHidden {
+		if agent, ok := x.Agents.At(x.request.Session.Location).Agent(m.name); ok && agent.Mode != session.AgentHidden {
 			return x.agent(ctx, agent, m, source)
 		}
 		for _, reference := range x.References {

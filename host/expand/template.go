@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// Command is a prompt that the operator wrote beforehand.
+// Command is a prompt that somebody wrote beforehand.
 type Command struct {
 	Name string
-	// Source says who wrote it: config for the operator.
+	// Source says who wrote it, one of the Source constants.
 	Source      string
 	Description string
 	// Template is the text: $ARGUMENTS and $1 to $9 stand for what the caller gives,
@@ -19,6 +19,13 @@ type Command struct {
 	// session's.
 	Agent, Model, Variant string
 }
+
+// Who wrote a command.
+const (
+	SourceBuiltin = "builtin" // it comes with the program
+	SourceConfig  = "config"  // the operator
+	SourceProject = "project" // whoever wrote the project's files
+)
 
 // Limits of a command.
 const (

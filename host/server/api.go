@@ -34,6 +34,7 @@ func (s *Server) routes() http.Handler {
 	s.syncRoutes(api)
 	s.agentRoutes(api)
 	s.modelRoutes(api)
+	s.skillRoutes(api)
 	s.contextRoutes(api)
 	s.tokenRoutes(api)
 	s.transferRoutes(api)

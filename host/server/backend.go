@@ -15,6 +15,7 @@ type Backend struct {
 	Sessions    Sessions
 	Prompts     Prompts
 	Commands    Commands
+	Skills      Skills
 	Shells      Shells
 	Blobs       Blobs
 	Waiting     Waiting
@@ -80,9 +81,14 @@ type Prompts interface {
 	Expand(ctx context.Context, caller Caller, session string, prompt protocol.Prompt) (protocol.Expansion, error)
 }
 
-// Commands are the prompts that the operator wrote beforehand.
+// Commands are the prompts that were written beforehand.
 type Commands interface {
-	List(ctx context.Context) (protocol.CommandList, error)
+	List(ctx context.Context, in protocol.In) (protocol.CommandList, error)
+}
+
+// Skills are the texts that agents may load.
+type Skills interface {
+	List(ctx context.Context, in protocol.In) (protocol.SkillList, error)
 }
 
 // Shells run what people run in sessions.
@@ -202,7 +208,7 @@ type PluginLocks interface {
 
 // Agents tells which agents there are.
 type Agents interface {
-	List(ctx context.Context) (protocol.AgentList, error)
+	List(ctx context.Context, in protocol.In) (protocol.AgentList, error)
 }
 
 // Models tells which models may be chosen and what is known of them.

@@ -145,12 +145,16 @@ func (s *Server) methodTable() map[string]method {
 			written, err := s.backend.Locks.Lock(ctx)
 			return written, "", "", err
 		}),
-		protocol.MethodAgentsList: takes(protocol.ScopeRead, func(ctx context.Context, _ Caller, _ protocol.NoParams) (any, string, string, error) {
-			list, err := s.listAgents(ctx)
+		protocol.MethodAgentsList: takes(protocol.ScopeRead, func(ctx context.Context, _ Caller, p protocol.In) (any, string, string, error) {
+			list, err := s.listAgents(ctx, p)
 			return list, "", "", err
 		}),
-		protocol.MethodCommandsList: takes(protocol.ScopeRead, func(ctx context.Context, _ Caller, _ protocol.NoParams) (any, string, string, error) {
-			list, err := s.commands(ctx)
+		protocol.MethodCommandsList: takes(protocol.ScopeRead, func(ctx context.Context, _ Caller, p protocol.In) (any, string, string, error) {
+			list, err := s.commands(ctx, p)
+			return list, "", "", err
+		}),
+		protocol.MethodSkillsList: takes(protocol.ScopeRead, func(ctx context.Context, _ Caller, p protocol.In) (any, string, string, error) {
+			list, err := s.listSkills(ctx, p)
 			return list, "", "", err
 		}),
 		protocol.MethodModelsList: takes(protocol.ScopeRead, func(ctx context.Context, _ Caller, p protocol.ListModels) (any, string, string, error) {

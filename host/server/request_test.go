@@ -95,6 +95,8 @@ func TestRequests(t *testing.T) {
 	good("plugins.reload", `{}`, `"plugins":[{`)
 	good("plugin.remove", `{"id":"test/downloaded","location":"/p","purge":true,"forceMS":1}`, `{}`)
 	good("agents.list", `{}`, `"agents":[]`)
+	good("skills.list", `{}`, `"skills":[{"name":"notes"`)
+	good("skills.list", `{"directory":"/p"}`, `"/p/other"`)
 	r.Settle("ses_a", "resume", protocol.PromptResult{})
 	good("session.resume", `{"sessionID":"ses_a"}`, `"seq":5`)
 	good("session.compact", `{"sessionID":"ses_a"}`, `"seq":6`)

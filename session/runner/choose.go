@@ -19,7 +19,8 @@ func (t *turn) choose(ctx context.Context, w window, step int) error {
 	t.history = w.history
 	t.remember(w.directories)
 	t.prompt = lastPrompt(w.history)
-	agent, known := t.Agents.Agent(w.session.Agent)
+	t.agents = t.Agents.At(w.session.Location)
+	agent, known := t.agents.Agent(w.session.Agent)
 	t.agent = agent
 	if !known {
 		t.agent.Name = w.session.Agent
@@ -39,7 +40,7 @@ func (t *turn) choose(ctx context.Context, w window, step int) error {
 
 func (t *turn) agentNames() string {
 	var names []string
-	for _, agent := range t.Agents.List() {
+	for _, agent := range t.agents.List() {
 		if agent.Selectable() {
 			names = append(names, agent.Name)
 		}

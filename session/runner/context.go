@@ -122,7 +122,7 @@ func contextFailure(err error) error {
 // contributed.
 func (t *turn) observe(ctx context.Context, w window, unusable bool) []epoch.Observed {
 	observation := t.observation(w, unusable)
-	agent := epoch.Agent{Agents: t.Agents, Agent: t.agent, Model: t.model, Unknown: unusable && t.agent.System == ""}
+	agent := epoch.Agent{Agents: t.agents, Agent: t.agent, Model: t.model, Unknown: unusable && t.agent.System == ""}
 	sources := []epoch.Source{{Name: epoch.AgentKey, Undamped: true, Source: agent}}
 	for _, entry := range registry.All(t.pin, t.Kinds.Contexts) {
 		source := epoch.Source{Name: entry.Name, Required: entry.Builtin, Revision: entry.Revision, Source: entry.Value}

@@ -142,6 +142,47 @@ func (h *callHost) SetTodos(ctx context.Context, todos []session.Todo) error {
 	return h.turn.Todos.SetTodos(ctx, h.asker(), todos)
 }
 
+// actionSkill is the permission action of using a skill, which is the resource.
+const actionSkill = "skill"
+
+// Skills answers the skills that the agent may use.
+func (h *callHost) Skills(ctx context.Context) ([]session.Skill, error) {
+	if h.turn.Skills == nil {
+		return nil, nil
+	}
+	all, err := h.turn.Skills.Skills(ctx, h.turn.current.Location)
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	names := make([]string, len(all))
+	for i, skill := range all {
+		names[i] = skill.Name
+	}
+	effects, err := h.Effects(ctx, actionSkill, names)
+	if err != nil {
+		return nil, err
+	}
+	var permitted []session.Skill
+	for i, skill := range all {
+		if effects[i] != session.Deny {
+			permitted = append(permitted, session.Skill{Name: skill.Name, Description: skill.Description})
+		}
+	}
+	return permitted, nil
+}
+
+// Skill answers one, when the rules or a person allow its use.
+func (h *callHost) Skill(ctx context.Context, name string) (session.Skill, error) {
+	if h.turn.Skills == nil {
+		return session.Skill{}, fmt.Errorf("skill %q: %w", name, session.ErrNotFound)
+	}
+	skill, err := h.turn.Skills.Skill(ctx, h.turn.current.Location, name)
+	if err != nil {
+		return session.Skill{}, err
+	}
+	return skill, h.Authorise(ctx, session.PermissionRequest{Action: actionSkill, Resources: []string{name}, Save: session.Savable(name)})
+}
+
 // ownPermission is what is asked for a tool whose operations do not ask.
 func ownPermission(run toolRun, permission session.ToolPermission) session.PermissionRequest {
 	request := session.PermissionRequest{Action: permission.Action, Resources: []string{"*"}, Save: []string{"*"}}

@@ -55,7 +55,7 @@ func DefaultConfig() Config {
 		Compaction: compaction.DefaultSettings()}
 }
 
-// Services is what a runner works with. Snapshots and Tasks may be nil.
+// Services is what a runner works with. Snapshots, Tasks and Skills may be nil.
 type Services struct {
 	Log         store.Log
 	Encoder     session.Encoder
@@ -71,6 +71,7 @@ type Services struct {
 	Snapshots   session.Snapshots
 	Tasks       *session.Tasks
 	Todos       *session.TodoLists
+	Skills      session.SkillFinder // nil for none
 	// Completed is told of each session whose activity has completed; nil for nobody.
 	Completed func(session string)
 	Logger    hclog.Logger

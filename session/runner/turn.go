@@ -22,6 +22,7 @@ type turn struct {
 	// What was sampled at the boundary.
 	current     session.Session
 	lineage     []session.Session // current and its ancestors
+	agents      *session.Agents   // of the session's place
 	agent       session.Agent
 	model       session.ModelInfo
 	provider    session.Provider

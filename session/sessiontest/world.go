@@ -52,6 +52,10 @@ type Options struct {
 	Config runner.Config
 	// Agents beside, or in the place of, the default ones, which have no system text here.
 	Agents []session.Agent
+	// Local answers the agents that places add; none by default.
+	Local session.LocalAgents
+	// Skills are those that agents may use; none by default.
+	Skills session.SkillFinder
 	// Models says what is known of models; nothing by default.
 	Models Models
 	// Snapshots names states of the files; nobody by default.
@@ -77,6 +81,9 @@ func New(t testing.TB, options Options) *World {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if options.Local != nil {
+		agents = agents.WithLocal(options.Local)
+	}
 	w.Agents, w.Outputs = agents, &Outputs{}
 	wake := func(id string, seq int64) { w.Coordinator.Wake(id, seq) }
 	w.Permissions = session.NewPermissions(w.Log, w.Encoder, options.Rules, w.Agents, wake, hclog.NewNullLogger())
@@ -91,7 +98,7 @@ func New(t testing.TB, options Options) *World {
 	w.Tasks = session.NewTasks(w.Log, w.Encoder, w.Sessions, w.Coordinator, w.Agents, hclog.NewNullLogger())
 	w.Runner = runner.New(runner.Services{Log: w.Log, Encoder: w.Encoder, Kinds: w.Kinds, Registries: w.Registries,
 		Permissions: w.Permissions, Agents: w.Agents, Models: options.Models, Schemas: &schema.Cache{}, Blobs: w.Log.Blobs(), Live: w.Live, Outputs: w.Outputs,
-		Snapshots: options.Snapshots, Tasks: w.Tasks, Todos: session.NewTodoLists(w.Log, w.Encoder), Logger: hclog.NewNullLogger()}, options.Config)
+		Snapshots: options.Snapshots, Tasks: w.Tasks, Todos: session.NewTodoLists(w.Log, w.Encoder), Skills: options.Skills, Logger: hclog.NewNullLogger()}, options.Config)
 	w.Contribute("core/scripted", w.Kinds.Providers.Contribute("scripted", 0, w.Provider))
 	t.Cleanup(w.Close)
 	return w

@@ -13,23 +13,23 @@ import (
 	"github.com/plinthhost/plinth/session"
 )
 
-// agentTable is one [agents.NAME] as it is written. A nil field was not set: of an
-// agent that is built in it stays as it is.
+// agentTable is one [agents.NAME] as it is written, or the file of an agent. A nil field
+// was not set: of an agent that is built in it stays as it is.
 type agentTable struct {
-	Description *string          `toml:"description"`
-	Mode        *string          `toml:"mode"`        // of a new agent: all
-	System      *string          `toml:"system"`      // its own system text
-	SystemFile  *string          `toml:"system_file"` // absolute path of a file with that text
-	Reminder    *string          `toml:"reminder"`    // behind the system text, while it is the agent
-	Leaving     *string          `toml:"leaving"`     // told when the session leaves it
-	Model       *string          `toml:"model"`       // "provider/model"; the session's
-	Variant     *string          `toml:"variant"`     // of that model
-	Steps       *int             `toml:"steps"`       // 0: any number
-	Actions     []string         `toml:"actions"`     // the only ones; any
-	Rules       []Rule           `toml:"rules"`       // behind those the agent has already
-	Generation  *generationTable `toml:"generation"`
-	Options     map[string]any   `toml:"options"` // for the provider's codec
-	Disabled    bool             `toml:"disabled"`
+	Description *string          `toml:"description" yaml:"description"`
+	Mode        *string          `toml:"mode" yaml:"mode"`         // of a new agent: all
+	System      *string          `toml:"system" yaml:"-"`          // its own system text
+	SystemFile  *string          `toml:"system_file" yaml:"-"`     // absolute path of a file with that text
+	Reminder    *string          `toml:"reminder" yaml:"reminder"` // behind the system text, while it is the agent
+	Leaving     *string          `toml:"leaving" yaml:"leaving"`   // told when the session leaves it
+	Model       *string          `toml:"model" yaml:"model"`       // "provider/model"; the session's
+	Variant     *string          `toml:"variant" yaml:"variant"`   // of that model
+	Steps       *int             `toml:"steps" yaml:"steps"`       // 0: any number
+	Actions     []string         `toml:"actions" yaml:"actions"`   // the only ones; any
+	Rules       []Rule           `toml:"rules" yaml:"rules"`       // behind those the agent has already
+	Generation  *generationTable `toml:"generation" yaml:"generation"`
+	Options     map[string]any   `toml:"options" yaml:"options"` // for the provider's codec
+	Disabled    bool             `toml:"disabled" yaml:"disabled"`
 }
 
 // Limits of an agent's table.
@@ -96,7 +96,9 @@ func (l *loader) agent(at string, agent session.Agent, table agentTable) session
 	if table.Generation != nil {
 		agent.Generation = l.generation(key("generation"), agent.Generation, *table.Generation)
 	}
-	agent.Options = l.options(key("options"), table.Options)
+	if table.Options != nil {
+		agent.Options = l.options(key("options"), table.Options)
+	}
 	return agent
 }
 

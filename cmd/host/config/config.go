@@ -6,6 +6,7 @@ package config
 
 import (
 	"encoding/json"
+	"path/filepath"
 	"time"
 
 	"github.com/plinthhost/plinth/host/catalog"
@@ -58,6 +59,7 @@ type Config struct {
 	// instruction files; true.
 	ProjectConfig bool
 	Instructions  Instructions
+	Skills        Skills
 	Shell         Shell
 	// References and Commands by name; none.
 	References []expand.Reference
@@ -144,5 +146,6 @@ func defaults(folders Folders) Config {
 		LogLevel:   "info",
 
 		ProjectConfig: true,
+		Skills:        Skills{Folders: []string{filepath.Join(folders.Config, "skills")}},
 	}
 }

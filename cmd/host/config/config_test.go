@@ -46,6 +46,7 @@ func TestDefaults(t *testing.T) {
 		Snapshots: config.Snapshots{Enabled: true, MaxFileBytes: 8 << 20, MaxFiles: 50_000, TimeoutMS: 10_000, KeepDays: 7}, Titles: config.Titles{Enabled: true},
 		Retention: config.Retention{Keep: "all"}, Process: config.Process{Sandbox: "auto", SandboxNetwork: true},
 		LogLevel: "info", ProjectConfig: true, File: filepath.Join(dir, ".config/plinth/config.toml"),
+		Skills: config.Skills{Folders: []string{filepath.Join(dir, ".config/plinth/skills")}},
 	}
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(config.Config{})); diff != "" {
 		t.Error(diff)
@@ -130,6 +131,7 @@ func TestFile(t *testing.T) {
 				Secrets: map[string]string{"rules-key": "env:RULES_KEY", "other-key": "file:/keys/other"}}}},
 		Shell:    config.Shell{Enabled: true, TimeoutMS: 600_000},
 		LogLevel: "debug", ProjectConfig: true, File: filepath.Join(dir, ".config/plinth/config.toml"),
+		Skills: config.Skills{Folders: []string{filepath.Join(dir, ".config/plinth/skills")}},
 	}
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(config.Config{})); diff != "" {
 		t.Error(diff)

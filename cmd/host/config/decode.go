@@ -35,6 +35,7 @@ type document struct {
 
 	ProjectConfig *bool             `toml:"project_config"`
 	Instructions  instructionsTable `toml:"instructions"`
+	Skills        skillsTable       `toml:"skills"`
 
 	Compaction compactionTable `toml:"compaction"`
 	Retention  retentionTable  `toml:"retention"`
@@ -89,11 +90,14 @@ func (l *loader) decode(path string, data []byte) {
 	l.snapshots(doc.Snapshots)
 	l.titles(doc.Titles)
 	l.config.Rules = doc.Permissions.Rules
+	l.agents(l.agentFiles())
 	l.agents(doc.Agents)
 	l.budgets(doc.Budgets)
 	l.shell(doc.Shell)
 	l.named(doc.References)
+	l.commands(l.commandFiles())
 	l.commands(doc.Commands)
+	l.skills(doc.Skills)
 	l.plugins(doc.Plugins)
 }
 

@@ -22,14 +22,14 @@ type shellTable struct {
 	TimeoutMS *int  `toml:"timeout_ms"`
 }
 
-// commandTable is one [commands.NAME] as it is written.
+// commandTable is one [commands.NAME] as it is written, or the file of a command.
 type commandTable struct {
-	Description  string  `toml:"description"`
-	Template     *string `toml:"template"`      // the text
-	TemplateFile *string `toml:"template_file"` // absolute path of a file with the text
-	Agent        string  `toml:"agent"`         // the session's
-	Model        string  `toml:"model"`         // "provider/model"; the session's
-	Variant      string  `toml:"variant"`       // of that model
+	Description  string  `toml:"description" yaml:"description"`
+	Template     *string `toml:"template" yaml:"-"`      // the text
+	TemplateFile *string `toml:"template_file" yaml:"-"` // absolute path of a file with the text
+	Agent        string  `toml:"agent" yaml:"agent"`     // the session's
+	Model        string  `toml:"model" yaml:"model"`     // "provider/model"; the session's
+	Variant      string  `toml:"variant" yaml:"variant"` // of that model
 }
 
 // referenceTable is one [references.NAME] as it is written.
@@ -60,7 +60,7 @@ func (l *loader) named(tables map[string]referenceTable) {
 	}
 }
 
-// commands takes the tables over, by name. What they choose is checked when all is there.
+// commands takes the tables over, by name; one that is there already is replaced. What they choose is checked when all is there.
 func (l *loader) commands(tables map[string]commandTable) {
 	for _, id := range slices.Sorted(maps.Keys(tables)) {
 		key, table := join("commands", id), tables[id]
@@ -68,9 +68,11 @@ func (l *loader) commands(tables map[string]commandTable) {
 			l.problem(key, nil, "a command's name begins with a small letter and has small letters, digits, - and _ only, at most 64")
 		}
 		l.oneDescription(join(key, "description"), table.Description)
-		l.config.Commands = append(l.config.Commands, expand.Command{Name: id, Source: "config", Description: table.Description,
+		l.config.Commands = slices.DeleteFunc(l.config.Commands, func(other expand.Command) bool { return other.Name == id })
+		l.config.Commands = append(l.config.Commands, expand.Command{Name: id, Source: expand.SourceConfig, Description: table.Description,
 			Template: l.template(key, table), Agent: table.Agent, Model: table.Model, Variant: table.Variant})
 	}
+	slices.SortFunc(l.config.Commands, func(a, b expand.Command) int { return strings.Compare(a.Name, b.Name) })
 }
 
 func (l *loader) oneDescription(key, text string) {

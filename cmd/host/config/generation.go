@@ -11,11 +11,11 @@ import (
 // generationTable is the generation table of an agent, a model or a variant. What is
 // left out is not sent.
 type generationTable struct {
-	MaxTokens   *int64   `toml:"max_tokens"`
-	Temperature *float64 `toml:"temperature"`
-	TopP        *float64 `toml:"top_p"`
-	Seed        *int64   `toml:"seed"`
-	Stop        []string `toml:"stop"`
+	MaxTokens   *int64   `toml:"max_tokens" yaml:"max_tokens"`
+	Temperature *float64 `toml:"temperature" yaml:"temperature"`
+	TopP        *float64 `toml:"top_p" yaml:"top_p"`
+	Seed        *int64   `toml:"seed" yaml:"seed"`
+	Stop        []string `toml:"stop" yaml:"stop"`
 }
 
 // maxStop bounds the texts that stop an answer.

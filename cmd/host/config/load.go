@@ -91,6 +91,7 @@ func Load(sources Sources) (Config, error) {
 		config:  defaults(folders),
 		env:     Variables(sources.Environ),
 		home:    Variables(sources.Environ)["HOME"],
+		folder:  folders.Config,
 		origins: origins{},
 	}
 	if err := l.file(folders, sources.Flags.File); err != nil {
@@ -111,6 +112,7 @@ type loader struct {
 	config   Config
 	env      map[string]string
 	home     string
+	folder   string // of the agents, commands and skills that are files
 	origins  origins
 	problems []Problem
 }
@@ -129,10 +131,7 @@ func (l *loader) file(folders Folders, flag string) error {
 	}
 	l.config.File = path
 	data, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) && !named {
-		return nil
-	}
-	if err != nil {
+	if err != nil && (named || !errors.Is(err, fs.ErrNotExist)) {
 		return fmt.Errorf("read the configuration: %w", err)
 	}
 	l.decode(path, data)

@@ -460,7 +460,7 @@ func (m questions) Todos(_ context.Context, session string) (protocol.TodoList, 
 
 type agents struct{ *Memory }
 
-func (m agents) List(context.Context) (protocol.AgentList, error) {
+func (m agents) List(context.Context, protocol.In) (protocol.AgentList, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.agents, m.failure

@@ -20,7 +20,7 @@ func (m prompts) Expand(_ context.Context, _ server.Caller, session string, prom
 
 type commands struct{ *Memory }
 
-func (commands) List(context.Context) (protocol.CommandList, error) {
+func (commands) List(context.Context, protocol.In) (protocol.CommandList, error) {
 	return protocol.CommandList{Commands: []protocol.Command{{Name: "review", Source: "config"}}}, nil
 }
 
@@ -45,4 +45,15 @@ func (m shells) Run(_ context.Context, caller server.Caller, session string, she
 func (m shells) Wait(_ context.Context, session, id string) (protocol.ShellRun, error) {
 	exit := 0
 	return protocol.ShellRun{ID: id, SessionID: session, Ended: true, Exit: &exit}, nil
+}
+
+// skills is server.Skills: one, and another in each project.
+type skills struct{ *Memory }
+
+func (skills) List(_ context.Context, in protocol.In) (protocol.SkillList, error) {
+	list := protocol.SkillList{Skills: []protocol.Skill{{Name: "notes", Description: "Writes notes", Directory: "/skills/notes"}}}
+	if in.Directory != "" {
+		list.Skills = append(list.Skills, protocol.Skill{Name: "other", Description: "Of the project", Directory: in.Directory + "/other"})
+	}
+	return list, nil
 }
