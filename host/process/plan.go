@@ -9,6 +9,8 @@ type plan struct {
 	argv      []string
 	variables []string
 	enter     string // the directory the child changes to
+	// spoken: the caller has the program's input and standard output.
+	spoken bool
 }
 
 // plan finds what a complete command needs, or why it cannot run.
