@@ -18,6 +18,7 @@ import (
 	"github.com/plinthhost/plinth/host/egress"
 	"github.com/plinthhost/plinth/host/expand"
 	"github.com/plinthhost/plinth/host/fsys"
+	"github.com/plinthhost/plinth/host/mcp"
 	"github.com/plinthhost/plinth/host/outputs"
 	"github.com/plinthhost/plinth/host/plugin"
 	"github.com/plinthhost/plinth/host/process"
@@ -62,6 +63,7 @@ type app struct {
 	permissions *session.Permissions
 	agents      *session.Agents
 	plugins     *plugin.Manager
+	servers     *mcp.Hub
 	outputs     *outputs.Files
 	processes   *process.Runner
 	shells      *session.Shells
@@ -144,6 +146,7 @@ func (a *app) startRunner(ctx context.Context, encoder session.Encoder) error {
 	a.coordinator = session.NewCoordinator(func(ctx context.Context, w *session.Work) error {
 		defer keeper.Idle(w.Session)
 		a.plugins.Ready(ctx, pluginPatience)
+		a.servers.Ready(ctx)
 		return work.Drain(ctx, w)
 	}, a.logger.Named("session"))
 	blobs := a.store.Blobs()
@@ -191,7 +194,7 @@ func (a *app) startRunner(ctx context.Context, encoder session.Encoder) error {
 		Version: version, Logger: a.logger.Named("server"),
 	}, server.Backend{
 		Sessions: sessionService{a.backend}, Prompts: promptService{a.backend}, Commands: commandService{a.backend}, Skills: skillService{a.backend}, Shells: shellService{a.backend, a.config.Shell.Enabled}, Waiting: waitingService{a.backend}, Reports: reportService{a.backend}, Contexts: contextService{a.backend}, Reverts: revertService{a.backend}, Blobs: blobService{a.store.Blobs()}, Control: controlService{a.backend}, Life: lifeService{a.backend},
-		Permissions: permissionService{a.backend}, Questions: questionService{a.backend}, Plugins: pluginService{a.backend, a.network, a.reconfigure}, Locks: lockService{a.backend, lockFile(a.config.File)}, Agents: agentService{a.backend}, Models: modelService{a.backend},
+		Permissions: permissionService{a.backend}, Questions: questionService{a.backend}, Plugins: pluginService{a.backend, a.network, a.servers, a.reconfigure}, Locks: lockService{a.backend, lockFile(a.config.File)}, Agents: agentService{a.backend}, Models: modelService{a.backend},
 		Transfers: transferService{a.backend, a.store, a.importer}, Rehearsals: rehearsalService{a.backend},
 		Events: eventService{a.backend}, Deltas: deltaService{a.backend}, Access: tokens, Tokens: tokens,
 		Ready: func(context.Context) error { return nil },

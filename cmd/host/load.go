@@ -65,7 +65,12 @@ func (a *app) startPlugins(ctx context.Context, encoder session.Encoder) error {
 	if err != nil {
 		return err
 	}
-	return a.plugins.Start(ctx, builtins, a.config.Plugins.Folders, a.config.Plugins.Files)
+	a.awaitServers()
+	if err := a.plugins.Start(ctx, builtins, a.config.Plugins.Folders, a.config.Plugins.Files); err != nil {
+		return err
+	}
+	a.openServers(services.Home)
+	return nil
 }
 
 // builtinPlugins are those that are part of the program.

@@ -272,7 +272,7 @@ func TestPluginKeys(t *testing.T) {
 	for _, version := range []string{"1.0.0", "2.0.0", "3.0.0"} {
 		r.pluginSays(exitOK, nil, "add", r.file("weather.wasm", weather(version, "")))
 	}
-	service := pluginService{r.backend, r.network, r.reconfigure}
+	service := pluginService{r.backend, r.network, r.servers, r.reconfigure}
 	named := protocol.PluginParams{ID: "acme/weather"}
 	caller := server.Caller{Actor: "token:ann", Key: "key"}
 	for range 2 {

@@ -11,6 +11,7 @@ import (
 	"github.com/plinthhost/plinth/client/protocol"
 	"github.com/plinthhost/plinth/host/egress"
 	"github.com/plinthhost/plinth/host/fsys"
+	"github.com/plinthhost/plinth/host/mcp"
 	"github.com/plinthhost/plinth/host/plugin"
 	"github.com/plinthhost/plinth/host/server"
 	"github.com/plinthhost/plinth/host/wasm"
@@ -22,12 +23,14 @@ import (
 type pluginService struct {
 	*backend
 	network     *egress.Network // that plugins are downloaded over
+	servers     *mcp.Hub
 	reconfigure func(ctx context.Context, by session.Origin) error
 }
 
 // List waits for what was found at the start, so that a new host does not seem empty.
 func (b pluginService) List(ctx context.Context) (protocol.PluginList, error) {
 	b.plugins.Ready(ctx, pluginPatience)
+	b.servers.Ready(ctx)
 	cursor, err := b.head(ctx, session.Host)
 	if err != nil {
 		return protocol.PluginList{}, wireError(err)
@@ -44,6 +47,7 @@ func (b pluginService) List(ctx context.Context) (protocol.PluginList, error) {
 
 func (b pluginService) Get(ctx context.Context, named protocol.PluginParams) (protocol.Plugin, error) {
 	b.plugins.Ready(ctx, pluginPatience)
+	b.servers.Ready(ctx)
 	return b.look(ctx, b.ref(named))
 }
 
@@ -144,6 +148,7 @@ const (
 
 func (b pluginService) Change(ctx context.Context, caller server.Caller, named protocol.PluginParams, change protocol.ChangePlugin) (protocol.Plugin, error) {
 	b.plugins.Ready(ctx, pluginPatience)
+	b.servers.Ready(ctx)
 	ref, by := b.ref(named), origin(caller)
 	var err error
 	switch change.Action {
@@ -163,7 +168,13 @@ func (b pluginService) Change(ctx context.Context, caller server.Caller, named p
 	case protocol.ActionEnable:
 		_, err = b.plugins.Enable(ctx, by, ref)
 	case protocol.ActionReload:
+		if b.lookAtServer(ctx, ref.ID, true) {
+			break
+		}
 		_, err = b.plugins.Reload(ctx, by, ref)
+	}
+	if change.Action == protocol.ActionDisable || change.Action == protocol.ActionEnable {
+		b.lookAtServer(ctx, ref.ID, false)
 	}
 	if err != nil {
 		return protocol.Plugin{}, pluginError(err)

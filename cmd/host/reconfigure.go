@@ -2,13 +2,14 @@ package main
 
 import (
 	"context"
+	"errors"
 
 	"github.com/plinthhost/plinth/client/protocol"
 	"github.com/plinthhost/plinth/session"
 )
 
 // reconfigure reads the configuration again and has the plugins take what it says of
-// them: their settings, and the connections of providers. A configuration that is wrong
+// them: their settings, the connections of providers, and the MCP servers. A configuration that is wrong
 // changes nothing. What else it says counts from the next start.
 func (a *app) reconfigure(ctx context.Context, by session.Origin) error {
 	if a.reload == nil {
@@ -25,5 +26,5 @@ func (a *app) reconfigure(ctx context.Context, by session.Origin) error {
 	instructing(settings, loaded)
 	next := *a // the same host under the new configuration
 	next.config = loaded
-	return a.plugins.Configure(ctx, by, settings, next.connections())
+	return errors.Join(a.plugins.Configure(ctx, by, settings, next.connections()), a.servers.Configure(ctx, servers(loaded)))
 }

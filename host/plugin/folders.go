@@ -464,7 +464,7 @@ func (m *Manager) resettle(ctx context.Context, by session.Origin) (failed error
 		var offer Offer
 		var err error
 		switch {
-		case known.State == session.PluginStateQuarantined:
+		case known.State == session.PluginStateQuarantined, serving == nil && m.lacks(known):
 			continue
 		case serving != nil && current != nil: // its bytes need not be read again
 			offer = Offer{Candidate: serving.candidate, Source: current.Source, Location: s.location}

@@ -130,6 +130,7 @@ type Manager struct {
 	refused   map[string]Refusal // by origin
 	builtins  map[string]Candidate
 	natives   []Candidate // in the order they were given
+	awaited   []string    // ids of those to come
 	trusted   map[string]bool
 	watching  *watching
 	closed    bool

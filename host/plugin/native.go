@@ -24,18 +24,36 @@ type Native struct {
 	Version       string // another version is another revision
 	Description   string
 	Contributions []registry.Contribution
+	// Fingerprint, where it differs, makes another revision of the same version.
+	Fingerprint []byte
+}
+
+// candidate is the plugin as one that was found, under this owner.
+func (n Native) candidate(owner string) (Candidate, error) {
+	switch {
+	case !strings.HasPrefix(n.ID, owner+"/"):
+		return Candidate{}, fmt.Errorf("native plugin %q: its id must begin with %s/", n.ID, owner)
+	case n.Version == "":
+		return Candidate{}, fmt.Errorf("native plugin %s: its version is missing", n.ID)
+	}
+	digest := sha256.Sum256(append([]byte(n.ID+"\x00"+n.Version), n.Fingerprint...))
+	contributions := n.Contributions
+	if contributions == nil {
+		contributions = []registry.Contribution{}
+	}
+	return Candidate{Origin: "native " + n.ID, Builtin: owner == builtinOwner, Digest: hex.EncodeToString(digest[:]),
+		Manifest: abi.Manifest{ID: n.ID, Version: n.Version, Description: n.Description}, native: contributions}, nil
 }
 
 // Native has a native plugin serve from the start on. It is called before Start. One that
 // served in an earlier process and is not there any more is removed by Start.
 func (m *Manager) Native(native Native) error {
-	switch {
-	case !strings.HasPrefix(native.ID, builtinOwner+"/"):
-		return fmt.Errorf("native plugin %q: its id must begin with %s/", native.ID, builtinOwner)
-	case native.Version == "":
-		return fmt.Errorf("native plugin %s: its version is missing", native.ID)
-	case len(native.Contributions) == 0:
-		return fmt.Errorf("native plugin %s: it contributes nothing", native.ID)
+	candidate, err := native.candidate(builtinOwner)
+	if err == nil && len(native.Contributions) == 0 {
+		err = fmt.Errorf("native plugin %s: it contributes nothing", native.ID)
+	}
+	if err != nil {
+		return err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -44,9 +62,7 @@ func (m *Manager) Native(native Native) error {
 			return fmt.Errorf("native plugin %s: there is one of this id", native.ID)
 		}
 	}
-	digest := sha256.Sum256([]byte(native.ID + "\x00" + native.Version))
-	m.natives = append(m.natives, Candidate{Origin: "native " + native.ID, Builtin: true, Digest: hex.EncodeToString(digest[:]),
-		Manifest: abi.Manifest{ID: native.ID, Version: native.Version, Description: native.Description}, native: native.Contributions})
+	m.natives = append(m.natives, candidate)
 	return nil
 }
 
@@ -71,7 +87,7 @@ func (m *Manager) natively(id string) string {
 // serveNative makes a revision of Go values, which is closed when no turn uses it.
 func serveNative(s *slot, candidate Candidate, revision string, terms Terms) *serving {
 	made := &serving{candidate: candidate, revision: revision, terms: terms,
-		scope: registry.Scope{ID: s.id, Location: s.location, Builtin: true, Revision: revision, Contributions: candidate.native}}
+		scope: registry.Scope{ID: s.id, Location: s.location, Builtin: candidate.Builtin, Revision: revision, Contributions: candidate.native}}
 	made.life, made.end = context.WithCancelCause(context.Background())
 	return made
 }
@@ -81,7 +97,7 @@ func serveNative(s *slot, candidate Candidate, revision string, terms Terms) *se
 func (m *Manager) dropNative(ctx context.Context, s *slot) (dropped bool, err error) {
 	known, _ := s.look()
 	source, _ := sourceOf(known)
-	if _, there := m.nativeOf(s.id); source != SourceNative || there || known.State == session.PluginStateDisabled {
+	if _, there := m.nativeOf(s.id); source != SourceNative || there || m.isAwaited(s.id) || known.State == session.PluginStateDisabled {
 		return false, nil
 	}
 	err = m.options.Ledger.Record(ctx, session.System(), session.PluginRemoved{Plugin: s.id, Location: s.location})

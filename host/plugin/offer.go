@@ -117,7 +117,7 @@ func (m *Manager) accept(ctx context.Context, s *slot, offer Offer) error {
 	}
 	release := m.naming()
 	defer release()
-	if !candidate.Builtin {
+	if !candidate.Builtin && candidate.native == nil {
 		if _, err := m.options.Depot.Put(candidate.Wasm); err != nil {
 			return m.refuse(ctx, s, offer, "", failedAt(stageRead, err))
 		}

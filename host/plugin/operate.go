@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/plinthhost/plinth/host/trust"
@@ -137,7 +138,7 @@ func (m *Manager) kept(id, digest, source, origin string) (Candidate, error) {
 	if source == SourceNative {
 		native, ok := m.nativeOf(id)
 		if !ok || native.Digest != digest {
-			return Candidate{}, fmt.Errorf("%w: this version of %s is part of another build of plinth", ErrUnknown, id)
+			return Candidate{}, fmt.Errorf("%w: %w", ErrUnknown, lacking(id))
 		}
 		return native, nil
 	}
@@ -277,6 +278,9 @@ func (m *Manager) enable(ctx context.Context, s *slot, by session.Origin) error 
 	if err := m.record(ctx, s, by, session.PluginEnabled{Plugin: s.id, Location: s.location}); err != nil {
 		return err
 	}
+	if m.lacks(known) {
+		return m.nativeAgain(ctx, s, by)
+	}
 	revision := known.Current()
 	if revision == nil {
 		return m.offerAgain(ctx, s, by)
@@ -331,6 +335,8 @@ func (m *Manager) Remove(ctx context.Context, by session.Origin, ref Ref, remova
 	known, _ := s.look()
 	source, origin := sourceOf(known)
 	switch {
+	case source == SourceNative && strings.HasPrefix(s.id, serverOwner+"/"):
+		return fmt.Errorf("%w: the plugin %s is of a configured server; take its table out of the configuration, or disable it", ErrRefused, s.id)
 	case source == SourceBuiltin || source == SourceNative:
 		return fmt.Errorf("%w: the plugin %s is part of plinth; disable it instead", ErrRefused, s.id)
 	case (source == SourceFolder || source == SourceProject) && m.comesBack(origin, s.location):

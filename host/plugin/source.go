@@ -64,8 +64,11 @@ func Packed(origin string, module []byte, builtin bool) (Candidate, error) {
 	return candidate, candidate.owned()
 }
 
-// owned keeps the builtins' owner to the builtins.
+// owned keeps the builtins' owner to the builtins, and that of servers to them.
 func (c Candidate) owned() error {
+	if strings.HasPrefix(c.Manifest.ID, serverOwner+"/") {
+		return &ManifestError{File: c.Origin, Key: "id", Text: fmt.Sprintf("%q is reserved for MCP servers; use an owner of your own", c.Manifest.ID)}
+	}
 	if !c.Builtin && strings.HasPrefix(c.Manifest.ID, builtinOwner+"/") {
 		return &ManifestError{File: c.Origin, Key: "id", Text: fmt.Sprintf("%q is reserved for builtins; use an owner of your own", c.Manifest.ID)}
 	}

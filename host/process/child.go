@@ -40,7 +40,7 @@ type child struct {
 // start starts a plan. The caller has locked its goroutine to its thread. Errors
 // are of type *Error.
 func (r *Runner) start(p plan) (*child, error) {
-	pipes, err := openPipes(len(p.Input) > 0, p.Output.Apart)
+	pipes, err := openPipes(p.spoken || len(p.Input) > 0, p.Output.Apart)
 	if err != nil {
 		return nil, startError(p.argv[0], err)
 	}
@@ -83,7 +83,9 @@ func (c *child) wait() {
 // attend begins what goes on beside the program.
 func (c *child) attend(p plan) {
 	var reading sync.WaitGroup
-	reading.Go(func() { c.capture.copy(&c.capture.output, c.pipes.output) })
+	if !p.spoken {
+		reading.Go(func() { c.capture.copy(&c.capture.output, c.pipes.output) })
+	}
 	if c.pipes.errors != nil {
 		reading.Go(func() { c.capture.copy(&c.capture.errors, c.pipes.errors) })
 	}
@@ -91,7 +93,7 @@ func (c *child) attend(p plan) {
 		reading.Wait()
 		close(c.closed)
 	})
-	if c.pipes.input != nil {
+	if c.pipes.input != nil && !p.spoken {
 		c.work.Go(func() {
 			_, _ = c.pipes.input.Write(p.Input) // nobody need read it
 			c.pipes.input.Close()

@@ -10,6 +10,8 @@ type plan struct {
 	variables []string
 	enter     string // the directory the child changes to
 	bounds    *bounds
+	// spoken: the caller has the program's input and standard output.
+	spoken bool
 }
 
 // plan finds what a complete command needs, or why it cannot run.

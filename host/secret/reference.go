@@ -41,6 +41,12 @@ func (r reference) String() string {
 	return r.scheme + ":" + r.name
 }
 
+// IsReference reports whether a text that may be a reference begins like one.
+func IsReference(text string) bool {
+	scheme, _, found := strings.Cut(text, ":")
+	return found && slices.Contains([]string{schemeEnv, schemeFile, schemeKeyring, schemeCommand}, scheme)
+}
+
 // Check reports what is wrong with ref as a reference, without resolving it.
 func Check(ref string) error {
 	_, err := parse(ref)

@@ -41,6 +41,8 @@ type Config struct {
 	// Models is what the operator says of models, without variants in the keys; none.
 	Models  map[session.ModelRef]catalog.Override
 	Network Network
+	// MCP are servers of the Model Context Protocol, by name; none.
+	MCP map[string]MCP
 	// Rules of permission, in order; the last that fits decides. None.
 	Rules []Rule
 	// Budgets in order; none.

@@ -25,6 +25,7 @@ type document struct {
 	Providers      map[string]Provider   `toml:"providers"`
 	Models         map[string]modelTable `toml:"models"`
 	Network        networkTable          `toml:"network"`
+	MCP            map[string]MCP        `toml:"mcp"`
 	Permissions    struct {
 		Rules []Rule `toml:"rules"`
 	} `toml:"permissions"`
@@ -82,6 +83,7 @@ func (l *loader) decode(path string, data []byte) {
 	l.config.Providers = doc.Providers
 	l.models(doc.Models)
 	l.network(doc.Network)
+	l.config.MCP = doc.MCP
 	l.toolOutput(doc.ToolOutput)
 	set(&l.config.ProjectConfig, doc.ProjectConfig)
 	l.config.Instructions = Instructions(doc.Instructions)

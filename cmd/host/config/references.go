@@ -26,6 +26,9 @@ func (c Config) references() []string {
 			all = append(all, o.ClientSecret, o.RefreshToken)
 		}
 	}
+	for _, server := range c.MCP {
+		all = append(all, server.references()...)
+	}
 	for _, plugin := range c.Plugins.Settings {
 		for _, reference := range plugin.Secrets {
 			all = append(all, reference)

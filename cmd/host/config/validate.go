@@ -52,6 +52,7 @@ func (l *loader) validate() {
 		}
 	}
 	l.providers()
+	l.mcp()
 	l.offered("model", c.Model)
 	l.rules(join("permissions", "rules"), c.Rules)
 	l.checkRunner()
