@@ -110,7 +110,7 @@ func (c *contents) user(m abi.Message) error {
 		if c.options.takes(file) {
 			c.file(file)
 		} else {
-			c.text(wire.NotShown(file))
+			c.text(wire.Unseen(file))
 		}
 	}
 	return nil
