@@ -54,7 +54,7 @@ func TestPluginsAreSynchronised(t *testing.T) {
 	says("it cannot do without kv.get; grant kv", exitFailed, "sync")
 	list(entry(candidate.Digest, `"kv"`))
 	says("add       acme/pair  it is not here", 0, "sync")
-	if printed, err := r.command("plugins"); err != nil || !strings.Contains(printed, "acme/pair         1.2.0  active") {
+	if printed, err := r.command("plugins"); err != nil || !strings.Contains(printed, "acme/pair              1.2.0  active") {
 		t.Fatalf("%s, %v", printed, err)
 	}
 	says("nothing   acme/pair  it is as the list says", 0, "sync")

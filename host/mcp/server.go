@@ -63,15 +63,16 @@ func (s *server) run() {
 		if s.ctx.Err() != nil {
 			return
 		}
-		s.down(err)
 		if errors.Is(err, errAgain) {
+			s.down(err)
 			restarts.next = 0
 			continue
 		}
 		restarts.calm(time.Since(began))
 		pause := restarts.wait()
 		s.logger.Warn("the MCP server is not there", "reason", err, "again_in", pause)
-		s.hub.options.Publisher.Failed(s.config.Name, err)
+		s.hub.options.Publisher.Failed(s.config.Name, err) // before anybody takes it for tried
+		s.down(err)
 		timer := time.NewTimer(pause)
 		s.wait(timer.C)
 		timer.Stop()
