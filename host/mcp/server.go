@@ -63,16 +63,17 @@ func (s *server) run() {
 		if s.ctx.Err() != nil {
 			return
 		}
+		s.down(err)
 		if errors.Is(err, errAgain) {
-			s.down(err)
+			s.settle()
 			restarts.next = 0
 			continue
 		}
 		restarts.calm(time.Since(began))
 		pause := restarts.wait()
 		s.logger.Warn("the MCP server is not there", "reason", err, "again_in", pause)
-		s.hub.options.Publisher.Failed(s.config.Name, err) // before anybody takes it for tried
-		s.down(err)
+		s.hub.options.Publisher.Failed(s.config.Name, err)
+		s.settle() // whoever waited for the try knows how it came out
 		timer := time.NewTimer(pause)
 		s.wait(timer.C)
 		timer.Stop()
@@ -197,7 +198,6 @@ func (s *server) down(reason error) {
 	}
 	s.live, s.reason = nil, reason
 	s.mu.Unlock()
-	s.settle()
 }
 
 // settle notes that the server was tried.
