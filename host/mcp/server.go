@@ -49,11 +49,13 @@ var errAgain = errors.New("it is started again")
 
 // run keeps the connection until the end.
 func (s *server) run() {
+	defer s.settle()
 	defer s.down(errors.New("it is not configured any more, or the host ends"))
 	restarts := pace{first: s.hub.options.Pause}
 	for s.ctx.Err() == nil {
 		if !s.hub.options.Publisher.Wanted(s.config.Name) {
 			s.down(errors.New("it is disabled"))
+			s.settle()
 			s.hub.publish()
 			s.wait(nil)
 			continue
