@@ -24,10 +24,13 @@ func (a *app) expander(runner *expand.Runner) *expand.Expander {
 		home = ""
 	}
 	return expand.New(expand.Options{
-		Rules: a.permissions, Agents: a.agents, Blobs: a.store.Blobs(), References: a.config.References, Commands: a.commands(), Project: a.projectCommands(),
+		Rules: a.permissions, Agents: a.agents, Blobs: a.store.Blobs(), References: a.config.References, Commands: a.commands(), Project: a.projectCommands(), Trusted: a.trusts,
 		FileType: protocol.FileType, Private: []string{a.config.Data}, Home: home, Runner: runner, Outputs: a.outputs,
 	})
 }
+
+// trusts reports whether the operator trusts the project of a root.
+func (a *app) trusts(root string) bool { return slices.Contains(a.plugins.Trusted(), root) }
 
 // tellReferences contributes the context source of the references; false where there are
 // none to tell of.

@@ -107,6 +107,13 @@ func TestFilesAreUsed(t *testing.T) {
 			t.Errorf("the context has no %q:\n%s", want, baseline)
 		}
 	}
+	theirs := protocol.Prompt{Command: &protocol.CommandCall{Name: "theirs", Arguments: "x"}}
+	if _, err := (promptService{r.backend}).Admit(r.within(), server.Caller{Actor: "test"}, s.ID, theirs); err == nil || !strings.Contains(err.Error(), "nobody has trusted it with; look at it, then plinth plugin trust "+r.project) {
+		t.Errorf("a command line of a project that is not trusted: %v", err)
+	}
+	if _, err := r.command("plugin", "trust", r.project); err != nil {
+		t.Fatal(err)
+	}
 	for name, want := range map[string]string{"both": "mine x", "theirs": "theirs x, ran"} {
 		receipt, err := promptService{r.backend}.Admit(r.within(), server.Caller{Actor: "test"}, s.ID, protocol.Prompt{Command: &protocol.CommandCall{Name: name, Arguments: "x"}})
 		if err != nil {

@@ -127,7 +127,7 @@ func TestBodiesKeepTheirBeginning(t *testing.T) {
 		if change := changes[i]; change != nil {
 			change(p)
 		}
-		text := fmt.Sprintf("Prompt %d: <a> & “b”", i)
+		text := fmt.Sprintf("Prompt %d: <a> & “b”%s", i, strings.Repeat(" and so on", 10)) // a summary is to save something
 		switch i % 10 {
 		case 3:
 			text = "read lib/y.go"

@@ -31,6 +31,9 @@ type Options struct {
 	// Project answers the commands of a place; nil for none. One with the name of another
 	// command is not used.
 	Project func(location session.Location) []Command
+	// Trusted reports whether the operator trusts the project of a root: only then do its
+	// commands have command lines. Nil for none.
+	Trusted func(root string) bool
 	// FileType answers the media type of bytes by what they are, one of
 	// session.PromptFileTypes, "" for none of them.
 	FileType func(value []byte) string
@@ -150,6 +153,11 @@ func (e *Expander) pieces(request Request, prompt *session.Prompt) ([]piece, err
 	pieces, err := fill(command.Template, call.Arguments)
 	if err != nil {
 		return nil, fmt.Errorf("%w: the template of %s %w", session.ErrInvalid, command.Name, err)
+	}
+	root := request.Session.Location.Root
+	if command.Source == SourceProject && slices.ContainsFunc(pieces, func(p piece) bool { return p.line }) && (e.o.Trusted == nil || !e.o.Trusted(root)) {
+		return nil, fmt.Errorf("%w: the command %s comes with the project and runs command lines, which nobody has trusted it with; look at it, then plinth plugin trust %s",
+			session.ErrInvalid, command.Name, clip(root, 300))
 	}
 	return pieces, command.choose(prompt)
 }
