@@ -471,7 +471,7 @@ func (m *Manager) resettle(ctx context.Context, by session.Origin) (failed error
 			offer.Candidate.Origin = current.Origin
 		case current != nil:
 			offer, err = m.version(known, current.Digest)
-		case known.Configured != settings.Disabled: // it never served, and may no more, or again
+		case known.State != "" && known.Configured != settings.Disabled: // it never served, and may no more, or again
 			offer, err = m.version(known, "")
 		default:
 			continue
