@@ -60,13 +60,11 @@ func using(text string, input, output int64) Turn {
 	return Events(Delta(text), Usage(input, output), Finish(session.FinishStop))
 }
 
-// answered prompts, and waits for the end of the activity, and until nobody works on the
-// session: what comes before that is still taken by who does.
+// answered prompts, and waits for the end of the activity.
 func answered(w *World, id, text string, n int) {
 	w.T.Helper()
 	w.Prompt(id, text, session.Steer)
 	w.Settled(id, n)
-	idle(w, id)
 }
 
 // purposes are what the requests were for.
