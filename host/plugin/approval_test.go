@@ -139,7 +139,7 @@ func TestDisabledByTheConfigurationWhileItWaits(t *testing.T) {
 	if err := w.offer(asking(t, "1.0.0", asksKV), SourceUpload, ""); err != nil {
 		t.Fatal(err)
 	}
-	w.options.Settings = map[string]Settings{"acme/a": {Disabled: true}}
+	w.options.Settings = map[string]Settings{"acme/a": {Disabled: true}, "acme/unknown": {Disabled: true}}
 	if err := w.Configure(t.Context(), ann, w.options.Settings, nil); err != nil {
 		t.Fatal(err)
 	}

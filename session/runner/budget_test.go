@@ -175,7 +175,8 @@ func TestABudgetThatAsks(t *testing.T) {
 		w.Prompt(id, "More", session.Steer)
 		w.Await(id, session.PermissionAsked{}.EventType(), 2)
 		reply(w, payloads[session.PermissionAsked](w, id)[1].Request, session.ReplyReject)
-		if got := outcome(t, w, id, 2); got.Outcome != session.Halted || len(inbox(w, id)) != 1 {
+		w.Await(id, session.ActivityEnded{}.EventType(), 2)
+		if got := payloads[session.ActivityEnded](w, id)[1]; got.Outcome != session.Halted || len(inbox(w, id)) != 1 {
 			t.Errorf("ended %+v with %d waiting", got, len(inbox(w, id)))
 		}
 	})

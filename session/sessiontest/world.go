@@ -241,10 +241,17 @@ func (w *World) Await(id, eventType string, n int) []store.Event {
 	}
 }
 
-// Settled waits for the n-th end of an activity.
+// Settled waits for the n-th end of an activity, and then until nobody works on the
+// session: whoever does still takes what comes a moment after the event.
 func (w *World) Settled(id string, n int) []store.Event {
 	w.T.Helper()
-	return w.Await(id, session.ActivityEnded{}.EventType(), n)
+	all := w.Await(id, session.ActivityEnded{}.EventType(), n)
+	ctx, cancel := context.WithTimeout(w.T.Context(), patience)
+	defer cancel()
+	if err := w.Coordinator.Settle(ctx, id); err != nil {
+		w.T.Fatalf("waiting until nobody works on %s: %v", id, err)
+	}
+	return all
 }
 
 // Messages answers the transcript.
