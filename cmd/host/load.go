@@ -99,7 +99,7 @@ func pluginSettings(configured map[string]config.Plugin) (map[string]plugin.Sett
 		all[id] = one
 	}
 	for _, b := range builtin.All() {
-		if one := all[b.ID]; b.Off && (configured[b.ID].Enabled == nil) {
+		if one := all[b.ID]; b.Off && configured[b.ID].Enabled == nil {
 			one.Disabled = true
 			all[b.ID] = one
 		}

@@ -83,6 +83,9 @@ type Settings struct {
 	Order int
 }
 
+// must reports whether no session may begin without the plugin.
+func (s Settings) must() bool { return s.Required && !s.Disabled }
+
 // Record says which calls of a plugin are recorded.
 type Record string
 

@@ -64,7 +64,7 @@ func (m *Manager) requireMissing() error {
 	settings := maps.Clone(m.settings)
 	m.mu.Unlock()
 	for id := range m.stoodFor {
-		if !settings[id].Required || settings[id].Disabled {
+		if !settings[id].must() {
 			delete(m.stoodFor, id)
 			if known, _ := m.slot(id, "").look(); known.State == "" {
 				m.options.Registries.Remove(id, "")
@@ -72,7 +72,7 @@ func (m *Manager) requireMissing() error {
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(settings)) {
-		if !settings[id].Required || settings[id].Disabled {
+		if !settings[id].must() {
 			continue
 		}
 		if known, _ := m.slot(id, "").look(); known.State != "" {

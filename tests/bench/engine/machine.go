@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/plinthhost/plinth/tests/bench/measure"
 )
 
 // measureMachine is what the machine does without any guest: how late a goroutine
@@ -16,7 +18,7 @@ import (
 func measureMachine(context.Context, *bench) error {
 	var delays, pauses []float64
 	for range rounds {
-		delays = append(delays, percentile(wakeDelays(200), 99))
+		delays = append(delays, percentile(measure.WakeDelays(200), 99))
 		pauses = append(pauses, longestPause(200*time.Millisecond))
 	}
 	figure("machine.wake_ms_p99", median(delays), "ms")
@@ -42,18 +44,6 @@ func besideSpinning(goroutines int, fn func()) {
 	fn()
 	over.Store(true)
 	spinning.Wait()
-}
-
-// wakeDelays answers n times how many milliseconds passed from when an idle
-// goroutine was to run until it ran.
-func wakeDelays(n int) []float64 {
-	delays := make([]float64, n)
-	for i := range delays {
-		due := time.Now().Add(time.Millisecond)
-		time.Sleep(time.Until(due))
-		delays[i] = milliseconds(time.Since(due))
-	}
-	return delays
 }
 
 // pauseMetric is the time from the decision to stop the world for the collector

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/plinthhost/plinth/host/wasm"
+	"github.com/plinthhost/plinth/tests/bench/measure"
 )
 
 // stopsEach is how often every hostile guest is stopped in a round.
@@ -27,7 +28,7 @@ func measureStop(ctx context.Context, _ *bench) (err error) {
 	worst := make([]float64, len(c.modules))
 	var wakes []float64
 	stopped, err := overRounds(func() (float64, error) {
-		besideSpinning(cores, func() { wakes = append(wakes, percentile(wakeDelays(200), 99)) })
+		besideSpinning(cores, func() { wakes = append(wakes, percentile(measure.WakeDelays(200), 99)) })
 		for i := range cores {
 			c.join(ctx, wasm.LaneTool, c.modules[i%2])
 		}
