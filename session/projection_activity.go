@@ -85,10 +85,23 @@ func (p projector) activityEnded(e ActivityEnded) error {
 	if err := p.mine(e.Activity, `DELETE FROM activity WHERE session_id = $1 AND id = $2`, p.session, e.Activity); err != nil {
 		return err
 	}
-	if e.Outcome != Completed {
-		return nil
+	switch e.Outcome {
+	case Completed:
+		return p.exec(`UPDATE session SET answered_seq = $1 WHERE id = $2`, p.seq, p.session)
+	case Halted:
+		return p.halted()
 	}
-	return p.exec(`UPDATE session SET answered_seq = $1 WHERE id = $2`, p.seq, p.session)
+	return nil
+}
+
+// halted lets what asked for execution before the declined request wait for a new wish.
+// What came while it was open is one.
+func (p projector) halted() error {
+	return p.exec(`UPDATE session SET interrupt_seq = (SELECT MAX(seq) FROM (
+		SELECT interrupt_seq AS seq FROM session WHERE id = $1
+		UNION ALL SELECT asked_seq FROM permission WHERE session_id = $2 AND reply = $3 AND feedback = ''
+		UNION ALL SELECT asked_seq FROM question WHERE session_id = $4 AND state = $5) AS declined) WHERE id = $6`,
+		p.session, p.session, string(ReplyReject), p.session, string(QuestionStateDismissed), p.session)
 }
 
 // turnStarted refuses a turn of a place that the session has left, and one of a history

@@ -23,7 +23,9 @@ type Session struct {
 	Depth   int      `json:"depth,omitempty"`
 	Rules   []Rule   `json:"rules,omitempty"`
 	Budgets []Budget `json:"budgets,omitempty"`
-	// Interrupt is the sequence of the last interrupt, -1 when there was none.
+	// Interrupt is a sequence up to which wakes do not count any more: that of the last
+	// interrupt, or of the last declined request that halted an activity. -1 when there
+	// was neither.
 	Interrupt int64 `json:"-"`
 	// Resume is the sequence of a resume that nothing has served yet, or -1.
 	Resume int64 `json:"-"`

@@ -133,6 +133,48 @@ func e128(t *testing.T) {
 	})
 }
 
+// A prompt from before the question waits for a new wish when it is declined, and so
+// after a restart; one that came while the question was open is such a wish.
+func TestADeclineStopsWhatWasWaiting(t *testing.T) {
+	declined := func(t *testing.T, meanwhile string) (*World, string) {
+		w := New(t, Options{Rules: []session.Rule{{Action: "echo", Resource: "*", Effect: session.Ask}}})
+		w.Contribute("core/tools", echo(w))
+		reached, open := make(chan struct{}, 1), make(chan struct{})
+		w.Provider.Script(Then(Gate(reached, open), Calls("echo", `{"path":"x"}`)), Say("Two"), Say("Three"))
+		id := w.Create()
+		w.Prompt(id, "first", session.Steer)
+		<-reached
+		w.Prompt(id, "before", session.Queue)
+		close(open)
+		w.Await(id, session.PermissionAsked{}.EventType(), 1)
+		if meanwhile != "" {
+			w.Prompt(id, meanwhile, session.Queue)
+		}
+		reply(w, only(t, payloads[session.PermissionAsked](w, id)).Request, session.ReplyReject)
+		return w, id
+	}
+	t.Run("nothing new", func(t *testing.T) {
+		w, id := declined(t, "")
+		if got := outcome(t, w, id, 1); got.Outcome != session.Halted || len(inbox(w, id)) != 1 {
+			t.Fatalf("ended %+v with %d waiting", got, len(inbox(w, id)))
+		}
+		if again, err := w.Runner.Recover(t.Context(), id); err != nil || again {
+			t.Errorf("a new host goes on: %v, %v", again, err)
+		}
+		w.Run(id)
+		if diff := cmp.Diff([]string{"first", "before"}, lastTexts(w)); diff != "" {
+			t.Error(diff)
+		}
+	})
+	t.Run("asked for meanwhile", func(t *testing.T) {
+		w, id := declined(t, "during")
+		outcome(t, w, id, 3)
+		if diff := cmp.Diff([]string{"first", "before", "during"}, lastTexts(w)); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
 func e130(t *testing.T) {
 	w := New(t, Options{Config: withRecovery(session.RecoverOff)})
 	id := w.Create()

@@ -86,6 +86,8 @@ type person struct {
 	next     int   // after so many events
 	stop     int   // to be interrupted after so many events; 0 for never
 	through  int64 // the newest event that a receipt tells of
+	stopped  bool  // the activity was interrupted, however it ends
+	newest   []string
 	thinking sync.WaitGroup
 }
 
@@ -106,8 +108,9 @@ func (p *people) person(ctx context.Context, number int, directory string) error
 	err = one.work(ctx)
 	one.thinking.Wait()
 	if err != nil {
-		return fmt.Errorf("%s: %s at activity %q suspended by %q with %v pending, asked %v, of children %v, %d tasks: %w", one.name, one.id,
-			one.audit.activity, one.audit.suspended, one.audit.pending(), one.audit.openAsks(), one.audit.told, len(one.audit.tasks), err)
+		return fmt.Errorf("%s: %s at activity %q suspended by %q with %v pending, asked %v, of children %v, %d tasks, behind %s: %w", one.name, one.id,
+			one.audit.activity, one.audit.suspended, one.audit.pending(), one.audit.openAsks(), one.audit.told, len(one.audit.tasks),
+			strings.Join(one.newest, ", "), err)
 	}
 	return nil
 }
@@ -183,6 +186,7 @@ func (one *person) prompt(ctx context.Context) error {
 // event reads one, and reacts to it.
 func (one *person) event(ctx context.Context, event protocol.Event) error {
 	one.audit.take(store.Event{ID: event.ID, Aggregate: event.Session, Seq: event.Seq, Type: event.Type, Version: event.Version, Time: event.Time, Data: event.Data})
+	one.newest = append(one.newest[max(0, len(one.newest)-15):], fmt.Sprintf("%d %s", event.Seq, event.Type))
 	one.events.Add(1)
 	one.quiet.Reset(patience)
 	select {
@@ -200,11 +204,14 @@ func (one *person) event(ctx context.Context, event protocol.Event) error {
 		one.decide(ctx, e.Request)
 	case session.ChildAsked:
 		one.decide(ctx, e.Request)
+	case session.ActivityStarted:
+		one.stopped = false
 	case session.ActivityEnded:
-		if e.Outcome != session.Completed {
+		if e.Outcome != session.Completed || one.stopped {
 			return one.resume(ctx)
 		}
 	case session.InterruptRequested:
+		one.stopped = true
 		if one.audit.activity == "" {
 			return one.resume(ctx)
 		}

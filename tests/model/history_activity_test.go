@@ -41,6 +41,9 @@ func (h *history) activity(p *past, seq int64, payload session.Payload) error {
 		}
 		p.activity, p.suspended, p.newly = "", "", nil
 		p.ended, p.endedAt = e, seq
+		if e.Outcome == session.Halted {
+			p.interrupt = max(p.interrupt, h.declined(p.id))
+		}
 		return h.closed(p)
 	case session.TurnStarted:
 		return p.turnStarted(e)
@@ -48,6 +51,17 @@ func (h *history) activity(p *past, seq int64, payload session.Payload) error {
 		return p.is(e.Activity)
 	}
 	return nil
+}
+
+// declined is when the session's newest request that a person declined was asked.
+func (h *history) declined(id string) int64 {
+	newest := int64(-1)
+	for _, r := range h.asked {
+		if r.session == id && r.declined {
+			newest = max(newest, r.at)
+		}
+	}
+	return newest
 }
 
 // opened holds that a session which was idle begins nothing that was not asked for since
@@ -212,14 +226,14 @@ func (p *past) close(message string) error {
 }
 
 // ask holds that a request is asked by a call that is not settled, and closed once.
-func (h *history) ask(p *past, _ int64, payload session.Payload) error {
+func (h *history) ask(p *past, seq int64, payload session.Payload) error {
 	add := func(r request) error {
 		for _, earlier := range h.asked {
 			if r.call != "" && earlier.message == r.message && earlier.call == r.call && earlier.action == r.action && !earlier.withdrawn {
 				return fmt.Errorf("the call %s has asked this before, as %s", r.call, earlier.id)
 			}
 		}
-		r.session, r.open = p.id, true
+		r.session, r.open, r.at = p.id, true, seq
 		h.requests[r.id] = &r
 		h.asked = append(h.asked, &r)
 		if r.call == "" {
@@ -230,12 +244,12 @@ func (h *history) ask(p *past, _ int64, payload session.Payload) error {
 		}
 		return nil
 	}
-	closing := func(id string, withdrawn bool) error {
+	closing := func(id string, withdrawn, declined bool) error {
 		r := h.requests[id]
 		if r == nil || !r.open || r.session != p.id {
 			return fmt.Errorf("the request %s is not open", id)
 		}
-		r.open, r.withdrawn = false, withdrawn
+		r.open, r.withdrawn, r.declined = false, withdrawn, declined
 		return nil
 	}
 	switch e := payload.(type) {
@@ -244,11 +258,11 @@ func (h *history) ask(p *past, _ int64, payload session.Payload) error {
 	case session.QuestionAsked:
 		return add(request{id: e.Request, message: e.Message, call: e.Call})
 	case session.PermissionReplied:
-		return closing(e.Request, e.Reply == session.ReplyWithdrawn)
+		return closing(e.Request, e.Reply == session.ReplyWithdrawn, e.Reply == session.ReplyReject && e.Feedback == "")
 	case session.QuestionAnswered:
-		return closing(e.Request, false)
+		return closing(e.Request, false, false)
 	case session.QuestionDismissed:
-		return closing(e.Request, e.Withdrawn)
+		return closing(e.Request, e.Withdrawn, !e.Withdrawn)
 	}
 	return nil
 }

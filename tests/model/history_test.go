@@ -48,8 +48,10 @@ type request struct {
 	message     string
 	call        string
 	action      string // empty for a question
+	at          int64 // the sequence at which it was asked
 	open        bool
 	withdrawn   bool
+	declined    bool
 }
 
 // callKey names a call for ever.
