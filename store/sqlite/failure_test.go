@@ -47,6 +47,14 @@ func failureEvent(i int) store.Event {
 	return store.Event{ID: fmt.Sprint("evt_", i), Type: "test", Version: 1, Data: []byte("{}")}
 }
 
+// idle waits until the writer has done what a store does when it is opened.
+func idle(t *testing.T, s *Store) {
+	t.Helper()
+	if err := s.Purge(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestFailedCommit: when COMMIT fails for a reason that leaves its outcome open,
 // everybody is refused, Fatal is told once and may close the store.
 func TestFailedCommit(t *testing.T) {
@@ -58,9 +66,7 @@ func TestFailedCommit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Purge(t.Context()); err != nil { // the writer is idle from here on
-		t.Fatal(err)
-	}
+	idle(t, s)
 	inCommit, goOn := make(chan struct{}), make(chan struct{})
 	s.writer.commit = func(ctx context.Context) error {
 		inCommit <- struct{}{}
@@ -100,6 +106,7 @@ func TestRefusedCommit(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
+	idle(t, s)
 	commit := s.writer.commit
 	s.writer.commit = func(ctx context.Context) error {
 		s.writer.commit = commit
