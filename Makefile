@@ -133,6 +133,7 @@ verify-long: verify lint race guests-verify ## verify, lint, race and the long s
 	$(MAKE) crash CRASH_COUNT=20
 	$(GO) test -count=1 -run TestRecoveryPolicies ./tests/e2e -sessions=100
 	$(GO) test -count=1 -timeout 30m -run TestKilled ./tests/e2e -history-kills=30
+	$(GO) test -count=1 -timeout 30m -run TestTaskOfSixtyTurns ./tests/e2e -task-kills=40
 	$(GO) test -count=1 -timeout 30m -run TestPluginsKilled ./tests/e2e -plugin-kills=200
 	$(MAKE) fuzz FUZZTIME=2m
 
