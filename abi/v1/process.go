@@ -28,7 +28,7 @@ type ProcessRan struct {
 	// Background counts processes that it left behind, which were ended.
 	Background int `json:"background,omitempty"`
 	// Sandbox is what bounded its writes, "landlock" or "none"; SandboxNote is why there
-	// was none, or what of it did not hold, else empty.
+	// was none, what of it did not hold, or that it refused TCP, else empty.
 	Sandbox     string `json:"sandbox"`
 	SandboxNote string `json:"sandbox_note,omitempty"`
 }

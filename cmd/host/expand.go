@@ -39,7 +39,7 @@ func (a *app) tellReferences() (plugin.Native, bool) {
 	if !ok {
 		return plugin.Native{}, false
 	}
-	return plugin.Native{ID: "core/references", Version: "1.0.0", Description: "Tells which references there are to mention",
+	return plugin.Native{ID: referencesPlugin, Version: "1.0.0", Description: "Tells which references there are to mention",
 		Contributions: []registry.Contribution{a.kinds.Contexts.Contribute(expand.GuidanceKey, orderReferences, guidance)}}, true
 }
 

@@ -53,7 +53,8 @@ func TestFilesAreListed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"mine ", "The operator's", "theirs ", "The project's", "! " + filepath.Join(r.project, ".plinth/agents/bad.md") + `:2: unknown key "model"`} {
+	for _, want := range []string{"mine ", "The operator's", "theirs ", "The project's", "! " + filepath.Join(r.project, ".plinth/agents/bad.md") + `:2: unknown key "model"`,
+		"! " + filepath.Join(r.project, ".plinth/agents/mine.md") + ": an agent of this name is there already"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the agents have no %q:\n%s", want, out)
 		}

@@ -4,7 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/plinthhost/plinth/cmd/host/config"
 	"github.com/plinthhost/plinth/host/depot"
@@ -87,6 +90,9 @@ func builtinPlugins() ([]plugin.Candidate, error) {
 }
 
 func pluginSettings(configured map[string]config.Plugin) (map[string]plugin.Settings, error) {
+	if err := checkBuiltins(configured); err != nil {
+		return nil, err
+	}
 	all := make(map[string]plugin.Settings, len(configured))
 	for id, settings := range configured {
 		one := plugin.Settings{Disabled: settings.Enabled != nil && !*settings.Enabled, Required: settings.Required, Order: settings.Order, Limits: settings.Limits, Secrets: settings.Secrets, Record: plugin.Record(settings.Record),
@@ -105,4 +111,21 @@ func pluginSettings(configured map[string]config.Plugin) (map[string]plugin.Sett
 		}
 	}
 	return all, nil
+}
+
+// checkBuiltins refuses settings of a builtin that there is not: who misspells the one
+// that keeps secrets back must not believe that it does. What is switched off may be gone.
+func checkBuiltins(configured map[string]config.Plugin) error {
+	known := []string{offlinePlugin, sessionPlugin, referencesPlugin}
+	for _, b := range builtin.All() {
+		known = append(known, b.ID)
+	}
+	slices.Sort(known)
+	for _, id := range slices.Sorted(maps.Keys(configured)) {
+		on := configured[id].Enabled == nil || *configured[id].Enabled
+		if strings.HasPrefix(id, "core/") && on && !slices.Contains(known, id) {
+			return fmt.Errorf("plugins.%q: there is no such builtin; choose one of %s", id, strings.Join(known, ", "))
+		}
+	}
+	return nil
 }

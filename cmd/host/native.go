@@ -18,12 +18,19 @@ const (
 	orderReferences = 1000
 )
 
+// The plugins that are Go of this program.
+const (
+	offlinePlugin    = "core/offline"
+	sessionPlugin    = "core/session"
+	referencesPlugin = "core/references"
+)
+
 // natives are the plugins that are Go of this program.
 func (a *app) natives() []plugin.Native {
 	natives := []plugin.Native{
-		{ID: "core/offline", Version: "1.0.0", Description: "A model without a network, to try things with",
+		{ID: offlinePlugin, Version: "1.0.0", Description: "A model without a network, to try things with",
 			Contributions: []registry.Contribution{a.kinds.Providers.Contribute(offline.Name, 0, offline.Provider{})}},
-		{ID: "core/session", Version: "1.0.0", Description: "Tools that work on the session itself: task, question, todowrite and skill",
+		{ID: sessionPlugin, Version: "1.0.0", Description: "Tools that work on the session itself: task, question, todowrite and skill",
 			Contributions: a.sessionTools()},
 	}
 	if references, ok := a.tellReferences(); ok {
@@ -53,7 +60,14 @@ type files struct {
 func (a *app) startFiles() {
 	a.files.skills = skill.NewFinder(skill.Options{Folders: a.config.Skills.Folders, Project: a.config.ProjectConfig, Logger: a.logger.Named("skills")})
 	if a.config.ProjectConfig {
-		a.files.project = project.New(a.logger.Named("project"))
+		options := project.Options{Logger: a.logger.Named("project")}
+		for _, agent := range a.agents.List() {
+			options.Agents = append(options.Agents, agent.Name)
+		}
+		for _, command := range a.commands() {
+			options.Commands = append(options.Commands, command.Name)
+		}
+		a.files.project = project.New(options)
 		a.agents = a.agents.WithLocal(func(location session.Location) []session.Agent {
 			agents, _ := a.files.project.Agents(location)
 			return agents

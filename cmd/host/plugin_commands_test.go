@@ -262,6 +262,17 @@ func TestReconfigure(t *testing.T) {
 	if files := r.plugin("core/files", ""); files.State != protocol.PluginActive {
 		t.Errorf("%+v", files)
 	}
+	r.configure("[plugins.\"core/redct\"]\nenabled = true\n")
+	r.pluginSays(exitUsage, []string{"the configuration is as it was: ", `plugins."core/redct": there is no such builtin`, "core/redact"}, "reload")
+	r.configure("[plugins.\"core/redct\"]\nenabled = false\n") // one that is gone
+	r.pluginSays(exitOK, nil, "reload")
+	r.configure("[plugins.\"core/redact\"]\nenabled = true\nconfig = { paterns = [] }\n[plugins.\"core/files\"]\nconfig = { a = 1 }\n")
+	said := r.pluginSays(exitUsage, []string{"paterns"}, "reload")
+	for _, id := range []string{"core/redact", "core/files"} {
+		if strings.Count(said, "plugin "+id+" from") != 1 {
+			t.Errorf("what is wrong with %s is not told once: %s", id, said)
+		}
+	}
 	r.reload = nil
 	r.pluginSays(exitFailed, []string{"conflict: this host cannot read its configuration again"}, "reload")
 }

@@ -147,6 +147,7 @@ func TestBadSettingsOfATransformAreRefused(t *testing.T) {
 	for _, c := range []struct{ id, config, want string }{
 		{"core/cache-marks", `{"policy":{"messages":{"tail":9}}}`, "/policy/messages/tail: maximum: got 9, want 4"},
 		{"core/house-rules", `{"rules":[" "]}`, "rules[0] is empty"},
+		{"core/redct", `{}`, `plugins."core/redct": there is no such builtin; choose one of core/anthropic, `},
 	} {
 		enabled := true
 		bad := good

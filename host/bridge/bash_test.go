@@ -170,6 +170,25 @@ func TestBashInTheSandbox(t *testing.T) {
 	mustFind(t, outside, map[string]string{"made": ""})
 }
 
+// A command that may have failed for the network it has not is a result that says so.
+func TestBashWithoutANetwork(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the sandbox is Linux's")
+	}
+	r, bash := newBash(t, process.Sandbox{Mode: process.ModeAuto, NoNetwork: true})
+	if found := r.reach.Processes.Confinement(); !found.NoNetwork {
+		t.Skip(found.Reason)
+	}
+	const note = "TCP connections and listeners are refused"
+	text, structured, err := r.use(t, bash, fields{"command": "echo cannot connect; false"})
+	if err != nil || structured["sandbox_note"] != note || !strings.HasSuffix(text, "\nOf the sandbox: "+note+".") {
+		t.Errorf("%q, %v, %v", text, structured, err)
+	}
+	if text, _, err := r.use(t, bash, fields{"command": "echo wrong; false"}); err != nil || text != "wrong\n\nCommand exited with code 1." {
+		t.Errorf("%q, %v", text, err)
+	}
+}
+
 // newWebfetch gives the rig the tool and a server on this machine.
 func newWebfetch(t *testing.T, serve http.HandlerFunc) (r *rig, tool *Tool, url string) {
 	t.Helper()

@@ -79,10 +79,18 @@ func (o *operations) processRun(ctx context.Context, request abi.ProcessRun, _ [
 	return o.ran(ctx, request, result, saved)
 }
 
+// sandboxNote says what else there is to know of the sandbox.
+func sandboxNote(c process.Confinement) string {
+	if c.NoNetwork {
+		return "TCP connections and listeners are refused"
+	}
+	return c.Reason
+}
+
 func (o *operations) ran(ctx context.Context, request abi.ProcessRun, result process.Result, saved []*bytes.Buffer) (any, []byte, error) {
 	ran := abi.ProcessRan{ExitCode: result.ExitCode, Signal: result.Signal, Stopped: string(result.Stopped),
 		DurationMS: result.Duration.Milliseconds(), Background: result.Background,
-		Sandbox: result.Sandbox.Kind, SandboxNote: result.Sandbox.Reason}
+		Sandbox: result.Sandbox.Kind, SandboxNote: sandboxNote(result.Sandbox)}
 	var err error
 	if ran.Output, err = o.output(ctx, result.Output, saved[0].Bytes()); err != nil {
 		return nil, nil, err

@@ -170,7 +170,7 @@ func TestFileOperations(t *testing.T) {
 				if test.name != "outside" {
 					name = "out"
 				}
-				test.want = denied(fmt.Sprintf("%q: it leads outside the folder %q", name, p.location.Directory))
+				test.want = denied(fmt.Sprintf("%q: it leads outside the folder %q; give the absolute path of what it leads to", name, p.location.Directory))
 			}
 			if diff := cmp.Diff(withoutTime(t, test.want), withoutTime(t, p.operation(t, host, test.operation, test.request))); diff != "" {
 				t.Error(diff)

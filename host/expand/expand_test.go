@@ -204,7 +204,7 @@ func TestExpand(t *testing.T) {
 		"@.env":                          {"failed file: @.env could not be used: read on .env" + asks},
 		"@../outside/other.txt":          {"failed file: @../outside/other.txt could not be used: external_directory on /outside/*" + asks},
 		"@../outside/missing.txt":        {"failed file: @../outside/missing.txt could not be used: external_directory on /outside/*" + asks},
-		"@out/other.txt":                 {"failed file: @out/other.txt could not be used: it leads outside the folder \"/project\""},
+		"@out/other.txt":                 {"failed file: @out/other.txt could not be used: it leads outside the folder \"/project\"; give the absolute path of what it leads to"},
 		"@/etc/passwd":                   {"failed file: @/etc/passwd could not be used: external_directory on /etc/*" + asks},
 		"@explore":                       {"agent explore"},
 		"@explore and @explore":          {"agent explore"},

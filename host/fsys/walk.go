@@ -120,7 +120,7 @@ func (w *walk) start(p string) ([]string, error) {
 }
 
 func (w *walk) outside() error {
-	return &Error{Kind: KindDenied, Path: w.path, Text: fmt.Sprintf("it leads outside the folder %q", w.folder)}
+	return &Error{Kind: KindDenied, Path: w.path, Text: fmt.Sprintf("it leads outside the folder %q; give the absolute path of what it leads to", w.folder)}
 }
 
 func (w *walk) private() error {

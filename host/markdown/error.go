@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"reflect"
 	"regexp"
 	"strconv"
 	"strings"
@@ -33,19 +34,19 @@ func without(err error) string {
 
 var (
 	decoderLine = regexp.MustCompile(`line (\d+): `)
-	unknownKey  = regexp.MustCompile(`field (\S+) not found in type \S+`)
+	unknownKey  = regexp.MustCompile(`field (\S+) not found in type (.+)`)
 	wrongKind   = regexp.MustCompile("cannot unmarshal !!(\\w+) (?:`(.*)` )?into (\\S+)")
 )
 
 // decoded says what the decoder found wrong, in our words and with the line of the file:
 // front matter begins at line 2.
-func decoded(path string, err error, known []string) *Error {
+func decoded(path string, err error, into any) *Error {
 	text := err.Error()
 	if _, rest, ok := strings.Cut(text, "unmarshal errors:\n"); ok {
 		text, _, _ = strings.Cut(strings.TrimSpace(rest), "\n") // the first is enough
 	}
 	text = strings.TrimPrefix(text, "yaml: ")
-	wrong := &Error{Path: path}
+	wrong := &Error{Path: path, Line: 2} // the decoder does not say that it is its first
 	if at := decoderLine.FindStringSubmatchIndex(text); at != nil {
 		if line, err := strconv.Atoi(text[at[2]:at[3]]); err == nil {
 			wrong.Line = line + 1
@@ -54,14 +55,48 @@ func decoded(path string, err error, known []string) *Error {
 	}
 	if key := unknownKey.FindStringSubmatch(text); key != nil {
 		text = fmt.Sprintf("unknown key %q", key[1])
-		if len(known) > 0 {
+		if known := keys(reflect.TypeOf(into), key[2]); len(known) > 0 {
 			text += "; known here: " + strings.Join(known, ", ")
 		}
 	} else if kind := wrongKind.FindStringSubmatch(text); kind != nil {
 		text = fmt.Sprintf("%s must be %s", written(kind[1], kind[2]), wanted(kind[3]))
 	}
-	wrong.Text = text
+	wrong.Text = text + remedy(text)
 	return wrong
+}
+
+// remedy is what to do about the usual slips in YAML, which the decoder does not say.
+func remedy(text string) string {
+	switch {
+	case strings.Contains(text, "mapping values are not allowed"):
+		return "; put a text that has a colon in it into quotes"
+	case strings.Contains(text, "tab character"):
+		return "; indent with spaces"
+	}
+	return ""
+}
+
+// keys are those of the struct of a name, as the decoder knows it, in a type or below it. The
+// types of front matter do not have themselves below them.
+func keys(in reflect.Type, name string) (all []string) {
+	switch in.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Map:
+		return keys(in.Elem(), name)
+	case reflect.Struct:
+	default:
+		return nil
+	}
+	for field := range in.Fields() {
+		key, _, _ := strings.Cut(field.Tag.Get("yaml"), ",")
+		switch {
+		case key == "" || key == "-":
+		case in.String() == name:
+			all = append(all, key)
+		case len(all) == 0:
+			all = keys(field.Type, name)
+		}
+	}
+	return all
 }
 
 func written(kind, value string) string {

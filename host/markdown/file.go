@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"reflect"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -38,7 +37,8 @@ func (f File) Known(into any) error { return f.decode(into, false) }
 // Line is where the front matter has a key, 1 for one that it has not.
 func (f File) Line(key string) int { return max(f.lines[key], 1) }
 
-// Lines is where each key of the front matter stands.
+// Lines is where each key of the front matter stands, and each element of its lists, like
+// rules[0].
 func (f File) Lines() map[string]int { return f.lines }
 
 // Errorf is what is wrong with a key of the front matter; "" stands for the whole file.
@@ -57,23 +57,9 @@ func (f File) decode(into any, strict bool) error {
 	decoder := yaml.NewDecoder(bytes.NewReader(f.front))
 	decoder.KnownFields(strict)
 	if err := decoder.Decode(into); err != nil && !errors.Is(err, io.EOF) {
-		return decoded(f.Path, err, keys(into))
+		return decoded(f.Path, err, into)
 	}
 	return nil
-}
-
-// keys are the yaml tags of a struct, in order.
-func keys(into any) (all []string) {
-	kind := reflect.TypeOf(into).Elem()
-	if kind.Kind() != reflect.Struct {
-		return nil
-	}
-	for field := range kind.Fields() {
-		if key, _, _ := strings.Cut(field.Tag.Get("yaml"), ","); key != "" && key != "-" {
-			all = append(all, key)
-		}
-	}
-	return all
 }
 
 // split takes a file apart. Front matter stands between two lines of three dashes, the
@@ -118,6 +104,12 @@ func lines(path string, front []byte) (map[string]int, error) {
 	found := map[string]int{}
 	for pair := range slices.Chunk(table.Content, 2) {
 		found[pair[0].Value] = pair[0].Line + 1
+		if pair[1].Kind != yaml.SequenceNode {
+			continue
+		}
+		for i, element := range pair[1].Content {
+			found[fmt.Sprintf("%s[%d]", pair[0].Value, i)] = element.Line + 1
+		}
 	}
 	return found, nil
 }

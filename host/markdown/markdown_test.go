@@ -18,8 +18,12 @@ type note struct {
 	Title string   `yaml:"title"`
 	Count int      `yaml:"count"`
 	Tags  []string `yaml:"tags"`
-	Body  string   `yaml:"-"`
-	Name  string   `yaml:"-"`
+	Parts []struct {
+		Name string `yaml:"name"`
+		Size int    `yaml:"size"`
+	} `yaml:"parts"`
+	Body string `yaml:"-"`
+	Name string `yaml:"-"`
 }
 
 func notes() *markdown.Files[note] {
@@ -71,10 +75,13 @@ func TestFilesAreRead(t *testing.T) {
 // keeps only that file out.
 func TestMistakesNameTheLine(t *testing.T) {
 	for text, want := range map[string]string{
-		"---\ntitle: A\nwrong: 1\n---\n":        `:3: unknown key "wrong"; known here: title, count, tags`,
+		"---\ntitle: A\nwrong: 1\n---\n":        `:3: unknown key "wrong"; known here: title, count, tags, parts`,
 		"---\ntitle: A\n\ncount: many\n---\n":   `:4: "many" must be a whole number`,
 		"---\ntitle: [a]\n---\n":                `:2: a list must be a text`,
 		"---\ntags: x\n---\n":                   `:2: "x" must be a list`,
+		"---\ntitle: Use when: asked\n---\n":    `:2: mapping values are not allowed in this context; put a text that has a colon in it into quotes`,
+		"---\ntitle: A\n\tcount: 1\n---\n":      `; indent with spaces`,
+		"---\nparts:\n  - {nam: x}\n---\n":      `:3: unknown key "nam"; known here: name, size`,
 		"---\ntitle: A\n":                       `:1: its front matter does not end; write --- alone on a line behind it`,
 		"---\n- a\n---\n":                       `:2: its front matter must have keys and values, like description: Reads a change`,
 		"---\ntitle: \"A\n---\n":                `found unexpected end of stream`,

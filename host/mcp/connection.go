@@ -24,6 +24,7 @@ type connection struct {
 	ending  sync.Once      // of ended
 	finish  func(bool)     // ends what carries it; true for one that is to end in peace
 	why     func() string  // says more of an end, "" for nothing
+	silent  chan struct{}  // has a token when a call was not answered in time
 	calls   atomic.Int64   // that were begun, for their tokens
 	shown   sync.Map       // how the progress of a call is shown, by its token
 	wait    sync.WaitGroup // for what it runs
@@ -34,7 +35,7 @@ const farewell = 2 * time.Second
 
 // connect starts a server, or reaches it. The caller closes the connection.
 func (s *server) connect(ctx context.Context) (*connection, error) {
-	c := &connection{changed: make(chan struct{}, 1), ended: make(chan struct{}), why: func() string { return "" }}
+	c := &connection{changed: make(chan struct{}, 1), silent: make(chan struct{}, 1), ended: make(chan struct{}), why: func() string { return "" }}
 	transport, err := s.transport(ctx, c)
 	if err != nil {
 		return nil, err
@@ -135,8 +136,9 @@ func (s *server) epitaph(result process.Result) string {
 		last = result.Errors.Head
 	}
 	lines := bytes.Split(bytes.TrimSpace([]byte(last)), []byte("\n"))
-	if said := line(string(lines[len(lines)-1]), 200); said != "" {
-		text += "; the last it said is: " + s.hub.scrub(said)
+	// Scrubbed before it is cut: a part of a secret is none that the scrubber knows.
+	if said := line(s.hub.scrub(string(lines[len(lines)-1])), 200); said != "" {
+		text += "; the last it said is: " + said
 	}
 	return text
 }
@@ -145,26 +147,36 @@ func (s *server) epitaph(result process.Result) string {
 // each of its starts.
 const maxDiary = 1 << 20
 
+// maxSaid bounds what is kept of a line until its end, and maxLogged what is logged of
+// it, in bytes. What lies between lets a secret be found whole that the log would cut.
+const (
+	maxSaid   = 4096
+	maxLogged = 1024
+)
+
 // diary logs what a program says, line by line.
 type diary struct {
 	logger hclog.Logger
 	scrub  func(string) string
 	rest   []byte
+	logged bool // the beginning of the line that rest belongs to
 }
 
 func (d *diary) Write(text []byte) (int, error) {
 	d.rest = append(d.rest, text...)
 	for {
 		end := bytes.IndexByte(d.rest, '\n')
-		if end < 0 && len(d.rest) > 4096 {
-			end = 4096
-		}
-		if end < 0 {
+		if end < 0 && len(d.rest) <= maxSaid {
 			return len(text), nil
 		}
-		if said := line(string(d.rest[:end]), 1024); said != "" {
-			d.logger.Info("it says", "line", d.scrub(said))
+		whole := end >= 0
+		if !whole {
+			end = len(d.rest)
 		}
+		if said := line(d.scrub(string(d.rest[:end])), maxLogged); said != "" && !d.logged {
+			d.logger.Info("it says", "line", said)
+		}
+		d.logged = !whole
 		d.rest = bytes.TrimPrefix(d.rest[end:], []byte("\n"))
 	}
 }

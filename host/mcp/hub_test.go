@@ -5,15 +5,20 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/plinthhost/plinth/host/secret"
 )
 
 func TestAServerOverStdio(t *testing.T) {
 	r := newRig(t, stdio(t, "local", "usual"))
-	want := []string{"local_big", "local_crash", "local_deaf", "local_echo", "local_fail", "local_flood", "local_grow", "local_refuse", "local_rich", "local_steps", "local_wait"}
+	want := []string{"local_big", "local_crash", "local_deaf", "local_echo", "local_fail", "local_flood", "local_freeze", "local_grow", "local_refuse", "local_rich", "local_steps", "local_wait"}
 	if got := r.names(); !slices.Equal(got, want) {
 		t.Fatalf("%q\n%s", got, r.log.String())
 	}
@@ -81,6 +86,96 @@ func TestACallThatTakesTooLong(t *testing.T) {
 	r := newRig(t, config)
 	if got := r.call("local_deaf", "{}"); got != "timeout: The MCP server local did not answer within 50ms" {
 		t.Error(got)
+	}
+}
+
+// A server that answers nothing any more is started again. One that only takes long for a
+// call is not.
+func TestAServerThatFreezesIsStartedAgain(t *testing.T) {
+	config := stdio(t, "local", "usual")
+	config.Timeout = time.Second
+	r := unstarted(t, config)
+	r.options.Patience = 3 * time.Second
+	r.Ready(t.Context())
+	if got := r.call("local_deaf", "{}"); !strings.HasPrefix(got, "timeout: ") {
+		t.Fatal(got)
+	}
+	if got := r.call("local_echo", `{"text":"here"}`); got != "here from [secret]" {
+		t.Fatal(got)
+	}
+	if got := r.call("local_freeze", "{}"); !strings.HasPrefix(got, "timeout: ") {
+		t.Fatal(got)
+	}
+	for range 20 { // each takes its time, or waits for the server that is started
+		if got := r.call("local_echo", `{"text":"back"}`); got == "back from [secret]" {
+			if strings.Count(r.log.String(), "answers nothing any more") != 1 {
+				t.Error(r.log.String())
+			}
+			return
+		}
+	}
+	t.Errorf("it is not started again: %s", r.log.String())
+}
+
+// A server whose list changes all the time is ended like any other when it is disabled.
+func TestAServerWhoseListChangesIsDisabled(t *testing.T) {
+	r := unstarted(t, stdio(t, "local", "usual"))
+	r.options.Pause = time.Hour
+	r.Ready(t.Context())
+	s := r.server("local")
+	c, err := s.reach(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.changed <- struct{}{}
+	for len(c.changed) > 0 { // until the change waits for its pause
+		runtime.Gosched()
+	}
+	s.look(false) // which is about nothing
+	r.change(func() { r.disabled["local"] = true })
+	r.Look(t.Context(), "local", false)
+	over := time.NewTimer(20 * time.Second)
+	defer over.Stop()
+	select {
+	case <-c.ended:
+	case <-over.C:
+		t.Error("it still runs")
+	}
+}
+
+// A secret that is cut is still a secret.
+func TestWhatAServerSaidLastHasNoPartOfASecret(t *testing.T) {
+	r := newRig(t, stdio(t, "leaky", "leaky"))
+	if got := r.failure("leaky"); !strings.Contains(got, "xxx") || strings.Contains(got, "TOK") {
+		t.Error(got)
+	}
+	if got := r.log.String(); strings.Contains(got, "TOK") {
+		t.Error(got)
+	}
+}
+
+// What a program says is logged by lines, of a long one the beginning, without a part of a
+// secret wherever it is cut.
+func TestDiary(t *testing.T) {
+	const token = "the-token-of-this-test"
+	scrubber := &secret.Scrubber{}
+	scrubber.Add(secret.NewValue(token))
+	for _, step := range []int{1, 7, 1 << 20} {
+		log := &journal{}
+		d := &diary{logger: hclog.New(&hclog.LoggerOptions{Output: log, Level: hclog.Debug}), scrub: scrubber.Scrub}
+		text := []byte("first\n" + strings.Repeat("y", maxLogged-8) + token + strings.Repeat("y", maxSaid-maxLogged-20) + token + "\nlast " + token + "\n")
+		for part := range slices.Chunk(text, step) {
+			if n, err := d.Write(part); n != len(part) || err != nil {
+				t.Fatal(n, err)
+			}
+		}
+		got := log.String()
+		if lines := strings.Count(got, "it says"); lines != 3 || !strings.Contains(got, "first") || !strings.Contains(got, "last [secret]") {
+			t.Errorf("in steps of %d: %d lines", step, lines)
+		}
+		if strings.Contains(got, "the-") || strings.Contains(got, "this-test") {
+			t.Errorf("in steps of %d: a part of the secret is logged", step)
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -35,6 +36,9 @@ func serveStdio(kind string) {
 		return
 	case "broken":
 		fmt.Fprintln(os.Stderr, "no licence \x1b[31mfound")
+		os.Exit(3)
+	case "leaky": // what it says last is cut in the middle of the secret
+		fmt.Fprintln(os.Stderr, strings.Repeat("x", 190)+os.Getenv("TOKEN"))
 		os.Exit(3)
 	case "babble":
 		fmt.Println(strings.Repeat("not JSON ", 1000))
@@ -157,6 +161,11 @@ func usualTools(server *sdk.Server) {
 	textTool(server, "grow", "Adds a tool.", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		textTool(server, "grown", "Was added.", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) { return said("new"), nil })
 		return said("grown"), nil
+	})
+	textTool(server, "freeze", "Stops the server as it is.", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+		<-make(chan struct{}) // the threads do not stop at the same moment
+		return said("thawed"), nil
 	})
 	textTool(server, "deaf", "Blocks for a long time, whatever is cancelled.", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		<-make(chan struct{})

@@ -158,7 +158,7 @@ func (t callTool) Execute(ctx context.Context, call session.ToolCall) (session.T
 	if err := json.Unmarshal(call.Input, &input); err != nil {
 		return session.ToolOutput{}, refuse(kindInvalid, "Give tool, a name, and arguments, an object")
 	}
-	_, searched := t.hub.shelves()
+	whole, searched := t.hub.shelves()
 	for _, one := range searched {
 		tool, ok := one.find(input.Tool)
 		if !ok {
@@ -172,6 +172,11 @@ func (t callTool) Execute(ctx context.Context, call session.ToolCall) (session.T
 			return session.ToolOutput{}, err
 		}
 		return t.hub.call(ctx, one.config.Name, tool, input.Arguments, call)
+	}
+	for _, one := range whole {
+		if _, ok := one.find(input.Tool); ok {
+			return session.ToolOutput{}, refuse(kindInvalid, "%s is among your tools; call it itself, without %s", input.Tool, callName)
+		}
 	}
 	return session.ToolOutput{}, refuse(kindNotFound, "There is no tool %q to be called this way; find one with %s", line(input.Tool, 80), findName)
 }

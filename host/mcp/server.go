@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-hclog"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
 // server keeps a connection to one configured server.
@@ -113,6 +114,11 @@ func (s *server) converse() error {
 
 // attend follows the connection's changes to its end.
 func (s *server) attend(c *connection) error {
+	ctx, cancel := context.WithCancel(s.ctx)
+	var asking sync.WaitGroup
+	defer asking.Wait()
+	defer cancel()
+	asking.Go(func() { s.doubt(ctx, c) })
 	changes, last := pace{first: s.hub.options.Pause}, time.Now()
 	for {
 		select {
@@ -121,7 +127,7 @@ func (s *server) attend(c *connection) error {
 		case <-c.ended:
 			return fmt.Errorf("the connection ended%s", c.why())
 		case <-s.poke:
-			if s.asked() || !s.hub.options.Publisher.Wanted(s.config.Name) {
+			if s.stale() {
 				return errAgain
 			}
 		case <-c.changed:
@@ -139,12 +145,19 @@ func (s *server) attend(c *connection) error {
 func (s *server) changes(c *connection, pause time.Duration) error {
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-c.ended:
-		return nil // the caller sees it too
-	case <-s.ctx.Done():
-		return nil
+	for over := false; !over; {
+		select {
+		case <-timer.C:
+			over = true
+		case <-s.poke:
+			if s.stale() {
+				return errAgain
+			}
+		case <-c.ended:
+			return nil // the caller sees it too
+		case <-s.ctx.Done():
+			return nil
+		}
 	}
 	select {
 	case <-c.changed: // what came in the pause is read now
@@ -157,6 +170,31 @@ func (s *server) changes(c *connection, pause time.Duration) error {
 	}
 	s.hub.publish()
 	return nil
+}
+
+// doubt asks a server that did not answer a call in time whether it is there at all. One
+// that answers nothing is left, to be started again: else every call to it took its time.
+func (s *server) doubt(ctx context.Context, c *connection) {
+	for {
+		select {
+		case <-c.silent:
+		case <-ctx.Done():
+			return
+		}
+		patience, cancel := context.WithTimeout(ctx, s.hub.options.Patience)
+		err := c.guarded(patience, func() error { return c.client.Ping(patience, nil) })
+		cancel()
+		// One that does not know the ping has answered, too.
+		if _, answered := errors.AsType[*jsonrpc.Error](err); err != nil && !answered && ctx.Err() == nil && !c.over() {
+			s.logger.Warn("the MCP server answers nothing any more", "reason", s.hub.told(err))
+			c.lost()
+		}
+	}
+}
+
+// stale reports whether the connection is to be opened anew, or not to be there.
+func (s *server) stale() bool {
+	return s.asked() || !s.hub.options.Publisher.Wanted(s.config.Name)
 }
 
 // take reads the list of tools.

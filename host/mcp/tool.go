@@ -73,6 +73,10 @@ func (h *Hub) call(ctx context.Context, name string, tool remote, input json.Raw
 	case err == nil:
 		return h.output(ctx, name, result)
 	case errors.Is(context.Cause(ctx), errTimeout):
+		select {
+		case c.silent <- struct{}{}:
+		default:
+		}
 		return session.ToolOutput{}, late()
 	case ctx.Err() != nil:
 		return session.ToolOutput{}, context.Cause(ctx)
@@ -85,9 +89,8 @@ func (h *Hub) call(ctx context.Context, name string, tool remote, input json.Raw
 		name, line(h.scrub(err.Error()), 300))
 }
 
-// call makes one call over the connection. A server that does not even read it is left
-// when the context ends.
-func (c *connection) call(ctx context.Context, tool string, input json.RawMessage, progress func(string)) (*sdk.CallToolResult, error) {
+// call makes one call over the connection.
+func (c *connection) call(ctx context.Context, tool string, input json.RawMessage, progress func(string)) (result *sdk.CallToolResult, err error) {
 	token := strconv.FormatInt(c.calls.Add(1), 10)
 	c.shown.Store(token, shown(progress))
 	defer c.shown.Delete(token)
@@ -96,7 +99,16 @@ func (c *connection) call(ctx context.Context, tool string, input json.RawMessag
 	}
 	params := &sdk.CallToolParams{Meta: sdk.Meta{}, Name: tool, Arguments: input}
 	params.SetProgressToken(token)
+	err = c.guarded(ctx, func() error {
+		result, err = c.client.CallTool(ctx, params)
+		return err
+	})
+	return result, err
+}
 
+// guarded says something to the server. One that does not even read it is left when the
+// context ends.
+func (c *connection) guarded(ctx context.Context, say func() error) error {
 	returned := make(chan struct{})
 	var guard sync.WaitGroup
 	guard.Go(func() {
@@ -115,7 +127,7 @@ func (c *connection) call(ctx context.Context, tool string, input json.RawMessag
 	})
 	defer guard.Wait()
 	defer close(returned)
-	return c.client.CallTool(ctx, params)
+	return say()
 }
 
 // showEvery is the least time between two lines of a call's progress.

@@ -448,15 +448,19 @@ func (m *Manager) Configure(ctx context.Context, by session.Origin, settings map
 	m.settings, m.providers = settings, providers
 	m.mu.Unlock()
 	var failed error
+	refused := map[string]string{}                            // why, by id
 	for _, id := range slices.Sorted(maps.Keys(m.builtins)) { // they do not change after Start
 		_, err := m.Offer(ctx, Offer{Candidate: m.builtins[id], Source: SourceBuiltin, By: by})
-		failed = errors.Join(failed, unlessBlocked(err))
+		if err = unlessBlocked(err); err != nil {
+			failed, refused[id] = errors.Join(failed, err), err.Error()
+		}
 	}
-	return errors.Join(failed, m.resettle(ctx, by), m.scanAll(), m.stand(), m.requireMissing())
+	return errors.Join(failed, m.resettle(ctx, by, refused), m.scanAll(), m.stand(), m.requireMissing())
 }
 
-// resettle has what serves take the settings of now. It answers what failed.
-func (m *Manager) resettle(ctx context.Context, by session.Origin) (failed error) {
+// resettle has what serves take the settings of now. It answers what failed, but for what
+// is told already, by the plugins' ids.
+func (m *Manager) resettle(ctx context.Context, by session.Origin, told map[string]string) (failed error) {
 	for _, s := range m.all() {
 		known, serving := s.look()
 		current := known.Current()
@@ -480,7 +484,9 @@ func (m *Manager) resettle(ctx context.Context, by session.Origin) (failed error
 			offer.By = by
 			_, err = m.Offer(ctx, offer)
 		}
-		failed = errors.Join(failed, unlessBlocked(err))
+		if err = unlessBlocked(err); err != nil && err.Error() != told[s.id] {
+			failed = errors.Join(failed, err)
+		}
 	}
 	return failed
 }

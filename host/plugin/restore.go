@@ -57,7 +57,7 @@ func (m *Manager) Start(ctx context.Context, builtins []Candidate, folders, file
 	m.aside(func() {
 		defer close(m.ready)
 		// What fails is in the log of the host and in each plugin's state.
-		_ = errors.Join(m.resettle(m.life, session.System()), m.scanAll())
+		_ = errors.Join(m.resettle(m.life, session.System(), nil), m.scanAll())
 		if err := m.requireMissing(); err != nil {
 			m.options.Logger.Error("a required plugin is not there", "error", err)
 		}

@@ -47,6 +47,8 @@ type Confinement struct {
 	Reason string
 	// Refuses is set when commands with a Project are not run for that reason.
 	Refuses bool
+	// NoNetwork is set when TCP is refused to them.
+	NoNetwork bool
 }
 
 // devices are what programs write to beside files. Those of terminals belong to who
@@ -69,9 +71,8 @@ const (
 // sandbox is a Sandbox as far as this system has it.
 type sandbox struct {
 	Confinement
-	write     []string
-	noNetwork bool
-	prepare   func() // once
+	write   []string
+	prepare func() // once
 }
 
 // newSandbox checks the options. Errors are of type *Error.
@@ -107,7 +108,7 @@ func newSandbox(s Sandbox, ask func() offer) (sandbox, error) {
 	case s.NoNetwork && offered.version < networkVersion:
 		b.Reason = fmt.Sprintf("the network is not kept from commands: this kernel has version %d of Landlock and %d is needed, which Linux 6.7 has", offered.version, networkVersion)
 	default:
-		b.noNetwork = s.NoNetwork
+		b.NoNetwork = s.NoNetwork
 	}
 	b.Refuses = s.Mode == ModeOn && b.Reason != ""
 	return b, nil
@@ -149,5 +150,5 @@ func (r *Runner) bounds(c Command) (*bounds, error) {
 		return nil, nil
 	}
 	r.sandbox.prepare()
-	return &bounds{project: append([]string{c.Project}, gitFolder(c.Project)...), write: r.sandbox.write, noNetwork: r.sandbox.noNetwork}, nil
+	return &bounds{project: append([]string{c.Project}, gitFolder(c.Project)...), write: r.sandbox.write, noNetwork: r.sandbox.NoNetwork}, nil
 }

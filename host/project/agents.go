@@ -2,6 +2,7 @@ package project
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -19,9 +20,31 @@ type Files struct {
 	teller   *markdown.Teller
 }
 
-// New makes a reader that logs what is wrong with a file, once.
-func New(logger hclog.Logger) *Files {
-	return &Files{agents: markdown.New(parseAgent), commands: markdown.New(parseCommand), teller: markdown.NewTeller(logger)}
+// Options is what a reader works with.
+type Options struct {
+	// Agents and Commands are the names of those that no project takes the place of.
+	Agents, Commands []string
+	// Logger is told what is wrong with a file, once.
+	Logger hclog.Logger
+}
+
+// New makes a reader.
+func New(options Options) *Files {
+	return &Files{
+		agents:   markdown.New(unless(options.Agents, "an agent", parseAgent)),
+		commands: markdown.New(unless(options.Commands, "a command", parseCommand)),
+		teller:   markdown.NewTeller(options.Logger),
+	}
+}
+
+// unless refuses files of names that are taken.
+func unless[T any](taken []string, what string, parse func(markdown.File) (T, error)) func(markdown.File) (T, error) {
+	return func(file markdown.File) (value T, err error) {
+		if slices.Contains(taken, file.Name) {
+			return value, file.Errorf("", "%s of this name is there already, and a project takes the place of none; rename the file", what)
+		}
+		return parse(file)
+	}
 }
 
 // folder is a folder of the project of a place; ok is false without one.
@@ -69,13 +92,28 @@ func parseAgent(file markdown.File) (session.Agent, error) {
 	if err := checkDescription(file, agent.Description); err != nil {
 		return session.Agent{}, err
 	}
-	if agent.Mode == session.AgentHidden {
+	switch agent.Mode {
+	case session.AgentPrimary, session.AgentSubagent, session.AgentAll:
+	case session.AgentHidden:
 		return session.Agent{}, file.Errorf("mode", "hidden agents are the host's own; choose primary, subagent or all")
+	default:
+		return session.Agent{}, file.Errorf("mode", "%.40q is none; choose primary, subagent or all", agent.Mode)
 	}
 	if err := agent.Check(); err != nil {
-		return session.Agent{}, file.Errorf("", "%s", strings.TrimPrefix(err.Error(), session.ErrInvalid.Error()+": "))
+		return session.Agent{}, mistake(file, err)
 	}
 	return agent, nil
+}
+
+// mistake is what the kernel has against an agent, at the line of the key that it names
+// first.
+func mistake(file markdown.File, err error) error {
+	text := strings.ReplaceAll(err.Error(), session.ErrInvalid.Error()+": ", "")
+	wrong := file.Errorf("", "%s", text)
+	if end := strings.IndexAny(text, " :"); end > 0 {
+		wrong.Line = file.Lines()[text[:end]]
+	}
+	return wrong
 }
 
 func checkDescription(file markdown.File, text string) error {

@@ -30,7 +30,7 @@ func TestAgentsAndCommandsOfAProject(t *testing.T) {
 		"actions: [read, grep]\nrules:\n  - {action: read, resource: \"*.key\", effect: deny}\n---\nYou review.\n")
 	write(t, filepath.Join(root, ".plinth/agents/plain.md"), "You are plain.")
 	write(t, filepath.Join(root, ".plinth/commands/check.md"), "---\ndescription: Checks\n---\nCheck $1 with !`make test`")
-	files, location := project.New(hclog.NewNullLogger()), session.Location{Root: root}
+	files, location := project.New(project.Options{Logger: hclog.NewNullLogger()}), session.Location{Root: root}
 	agents, wrong := files.Agents(location)
 	want := []session.Agent{{Name: "plain", Mode: session.AgentAll, System: "You are plain.", Confined: true},
 		{Name: "review", Description: "Reviews", Mode: session.AgentPrimary, Steps: 4, System: "You review.", Reminder: "Change nothing.", Leaving: "Over.",
@@ -57,11 +57,14 @@ func TestMistakesOfAProject(t *testing.T) {
 	for _, c := range []struct{ file, text, want string }{
 		{"agents/a.md", "---\ndescription: d\nmodel: p/m\n---\nx", `a.md:3: unknown key "model"; known here: description, mode, steps, reminder, leaving, actions, rules`},
 		{"agents/a.md", "---\nmode: hidden\n---\nx", "a.md:2: mode: hidden agents are the host's own; choose primary, subagent or all"},
-		{"agents/a.md", "---\nmode: boss\n---\nx", `a.md: mode is "boss"; it must be primary, subagent, all or hidden`},
+		{"agents/a.md", "---\nmode: boss\n---\nx", `a.md:2: mode: "boss" is none; choose primary, subagent or all`},
 		{"agents/A.md", "x", "A.md: a name begins with a small letter"},
-		{"agents/a.md", "---\nsteps: -1\n---\nx", "a.md: steps is -1"},
-		{"agents/a.md", "---\nrules:\n  - action: read\n    resource: x\n    effect: perhaps\n---\nx", `a.md: rules[0]`},
-		{"agents/a.md", "---\nrules:\n  - action: read\n    resorce: x\n---\nx", `a.md:4: unknown key "resorce"`},
+		{"agents/a.md", "---\ndescription: d\nsteps: -1\n---\nx", "a.md:3: steps is -1; it must be 0, for any number, or more"},
+		{"agents/a.md", "---\nrules:\n  - action: read\n    resource: x\n    effect: perhaps\n---\nx", `a.md:3: rules[0]: effect is "perhaps"; it must be allow, ask or deny`},
+		{"agents/a.md", "---\nrules:\n  - action: read\n    resorce: x\n---\nx", `a.md:4: unknown key "resorce"; known here: action, resource, effect`},
+		{"agents/a.md", "---\nactions:\n  - read\n  - \"*\"\n---\nx", `a.md:4: actions[1] is "*"; it must be an action without patterns, like read`},
+		{"agents/build.md", "x", "build.md: an agent of this name is there already, and a project takes the place of none; rename the file"},
+		{"commands/init.md", "x", "init.md: a command of this name is there already, and a project takes the place of none; rename the file"},
 		{"agents/a.md", "---\ndescription: \"a\\nb\"\n---\nx", "a.md:2: description: must be one line of at most 1024 bytes"},
 		{"agents/a.md", "---\ndescription: " + strings.Repeat("x", 1025) + "\n---\nx", "must be one line of at most 1024 bytes"},
 		{"agents/a.md", strings.Repeat("x", session.MaxAgentSystem+1), "a.md: system has 65537 bytes, the limit is 65536"},
@@ -72,7 +75,8 @@ func TestMistakesOfAProject(t *testing.T) {
 	} {
 		root := t.TempDir()
 		write(t, filepath.Join(root, ".plinth", c.file), c.text)
-		files, location := project.New(hclog.NewNullLogger()), session.Location{Root: root}
+		options := project.Options{Agents: []string{"build"}, Commands: []string{"init"}, Logger: hclog.NewNullLogger()}
+		files, location := project.New(options), session.Location{Root: root}
 		agents, wrong := files.Agents(location)
 		commands, wrongCommands := files.Commands(location)
 		wrong = append(wrong, wrongCommands...)

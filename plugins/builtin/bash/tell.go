@@ -73,22 +73,34 @@ func (in input) status(ran abi.ProcessRan) []string {
 	default:
 		lines = append(lines, fmt.Sprintf("Command exited with code %d.", ran.ExitCode))
 	}
-	if ran.Background > 0 {
+	switch {
+	case ran.Background == 1:
+		lines = append(lines, "It left 1 process in the background, which was ended.")
+	case ran.Background > 1:
 		lines = append(lines, fmt.Sprintf("It left %d processes in the background, which were ended.", ran.Background))
 	}
-	if refused(ran) {
+	if met(ran, denied) {
 		lines = append(lines, "The sandbox refuses writes outside of the project, temporary folders and caches. If the command needs another folder, ask the user to add it to process.sandbox_write.")
+	}
+	if ran.SandboxNote != "" && (met(ran, denied) || met(ran, cutOff)) {
+		lines = append(lines, "Of the sandbox: "+ran.SandboxNote+".")
 	}
 	return lines
 }
 
-// refused reports whether the command may have met the sandbox.
-func refused(ran abi.ProcessRan) bool {
+// denied and cutOff are what programs say of a file, or a connection, that is refused.
+var (
+	denied = []string{"ermission denied", "EACCES"}
+	cutOff = []string{"onnect", "etwork", "dial tcp"}
+)
+
+// met reports whether the command may have met the sandbox, by what it says.
+func met(ran abi.ProcessRan, words []string) bool {
 	if ran.ExitCode == 0 || ran.Sandbox == "none" || ran.Sandbox == "" {
 		return false
 	}
-	for _, words := range []string{"Permission denied", "permission denied", "EACCES"} {
-		if strings.Contains(ran.Output.Head, words) || strings.Contains(ran.Output.Tail, words) {
+	for _, one := range words {
+		if strings.Contains(ran.Output.Head, one) || strings.Contains(ran.Output.Tail, one) {
 			return true
 		}
 	}
