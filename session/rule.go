@@ -59,7 +59,7 @@ func DefaultRules(plugin string) []Rule {
 	if plugin != "" {
 		everything = Ask
 	}
-	return []Rule{
+	rules := []Rule{
 		{Action: "*", Resource: "*", Effect: everything},
 		{Action: "external_directory", Resource: "*", Effect: Ask},
 		{Action: "doom_loop", Resource: "*", Effect: Ask},
@@ -68,6 +68,12 @@ func DefaultRules(plugin string) []Rule {
 		{Action: "read", Resource: "*.env.*", Effect: Ask},
 		{Action: "read", Resource: "*.env.example", Effect: Allow},
 	}
+	// What lies there runs later, as the user and outside of any sandbox: hooks, and
+	// programs that the configuration names.
+	for _, resource := range []string{".git", ".git/*", "*/.git", "*/.git/*"} {
+		rules = append(rules, Rule{Action: "edit", Resource: resource, Effect: Ask})
+	}
+	return rules
 }
 
 // Decide answers the effect on all resources together. The last configured rule

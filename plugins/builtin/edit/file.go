@@ -72,6 +72,12 @@ func (f file) mark() string {
 	return ""
 }
 
+// crlf reports whether all lines of the file end in CRLF, and there is one.
+func (f file) crlf() bool {
+	ends := bytes.Count(f.content, []byte("\r\n"))
+	return ends > 0 && ends == bytes.Count(f.content, []byte("\n"))
+}
+
 // text is what stands behind the byte-order mark.
 func (f file) text() string { return strings.TrimPrefix(string(f.content), byteOrderMark) }
 

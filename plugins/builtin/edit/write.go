@@ -36,7 +36,8 @@ func (in writeInput) check() error {
 	return nil
 }
 
-// write puts content into a file, behind the byte-order mark of the one that is there.
+// write puts content into a file, behind the byte-order mark of the one that is there and
+// with its line endings.
 func write(_ tool.Call, in writeInput) (tool.Output, error) {
 	if err := in.check(); err != nil {
 		return tool.Output{}, err
@@ -55,7 +56,14 @@ func write(_ tool.Call, in writeInput) (tool.Output, error) {
 	if len(text) < len(*in.Content) {
 		mark = byteOrderMark
 	}
+	crlf := before.crlf() && strings.Contains(text, "\n") && !strings.Contains(text, "\r")
+	if crlf {
+		text = withCRLF(text)
+	}
 	change.Content = []byte(mark + text)
+	if len(change.Content) > maxFile {
+		return tool.Output{}, plinth.Errorf(abi.KindLimit, "content has %d bytes with the byte-order mark and the line endings of %s; the most is %d", len(change.Content), in.Path, maxFile)
+	}
 	changed, err := commitOne(change)
 	if kindOf(err) == abi.KindConflict {
 		return tool.Output{}, plinth.Errorf(abi.KindConflict, "%s changed on disk before it was written; read it, then decide what to write", in.Path)
@@ -67,6 +75,10 @@ func write(_ tool.Call, in writeInput) (tool.Output, error) {
 	if changed.Existed {
 		out.Operation, said = "replaced", "Replaced "
 	}
-	said += out.Path + ": " + plural(out.Lines, "line") + ", " + plural(out.Bytes, "byte") + "."
+	said += out.Path + ": " + plural(out.Lines, "line") + ", " + plural(out.Bytes, "byte")
+	if crlf {
+		said += ", with its CRLF line endings"
+	}
+	said += "."
 	return tool.Output{Text: said, Title: out.Path, Structured: out}, nil
 }

@@ -9,7 +9,7 @@ import (
 )
 
 func TestWrite(t *testing.T) {
-	d := newDesk(t, map[string]string{"a.txt": "old", "bom.txt": "\ufeffold"})
+	d := newDesk(t, map[string]string{"a.txt": "old", "bom.txt": "\ufeffold", "dos.txt": "a\r\nb\r\n", "mixed.txt": "a\r\nb\n"})
 	for _, c := range []struct {
 		path, content, text string
 		want                string
@@ -21,6 +21,9 @@ func TestWrite(t *testing.T) {
 		{"bom.txt", "new", "Replaced bom.txt: 1 line, 6 bytes.", "\ufeffnew", written{"replaced", "bom.txt", 1, 6}},
 		{"bom.txt", "\ufeffnewer", "Replaced bom.txt: 1 line, 8 bytes.", "\ufeffnewer", written{"replaced", "bom.txt", 1, 8}},
 		{"two.txt", "\ufeff\ufeffx", "Created two.txt: 1 line, 4 bytes.", "\ufeffx", written{"created", "two.txt", 1, 4}},
+		{"dos.txt", "one\ntwo\n", "Replaced dos.txt: 2 lines, 10 bytes, with its CRLF line endings.", "one\r\ntwo\r\n", written{"replaced", "dos.txt", 2, 10}},
+		{"dos.txt", "one", "Replaced dos.txt: 1 line, 3 bytes.", "one", written{"replaced", "dos.txt", 1, 3}},
+		{"mixed.txt", "one\n", "Replaced mixed.txt: 1 line, 4 bytes.", "one\n", written{"replaced", "mixed.txt", 1, 4}},
 		{"crlf.txt", "a\r\nb\n", "Created crlf.txt: 2 lines, 5 bytes.", "a\r\nb\n", written{"created", "crlf.txt", 2, 5}},
 	} {
 		text, out, err := useWrite(t, c.path, c.content)
@@ -34,7 +37,7 @@ func TestWrite(t *testing.T) {
 }
 
 func TestWriteRefuses(t *testing.T) {
-	d := newDesk(t, map[string]string{"a.txt": "old", "big": strings.Repeat("x", maxFile+1)})
+	d := newDesk(t, map[string]string{"a.txt": "old", "big": strings.Repeat("x", maxFile+1), "dos": "a\r\n"})
 	_, _, err := useWrite(t, "", "x")
 	refused(t, err, abi.KindInvalidInput, "path is missing")
 	_, _, err = useWrite(t, "a\x00b", "x")
@@ -50,6 +53,8 @@ func TestWriteRefuses(t *testing.T) {
 	refused(t, err, abi.KindLimit, "big has 4194305 bytes")
 	_, _, err = useWrite(t, "../x", "x")
 	refused(t, err, abi.KindDenied, "outside")
+	_, _, err = useWrite(t, "dos", strings.Repeat("x", maxFile-1)+"\n")
+	refused(t, err, abi.KindLimit, "content has 4194305 bytes with the byte-order mark and the line endings of dos")
 	if _, _, err = useWrite(t, "new", strings.Repeat("x", maxFile)); err != nil {
 		t.Error(err)
 	}
