@@ -3,6 +3,7 @@ package bridge
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -100,7 +101,7 @@ func (p *Plugin) asking() string {
 // error comes as *abi.Error with a kind of the closed set; one that is neither, or
 // no message at all, as a *CallError.
 func invoke[In, Out any](ctx context.Context, p *Plugin, entry string, body In, options Call) (out Out, raw []byte, err error) {
-	request, err := json.Marshal(abi.Call[In]{
+	message, err := encodeCall(abi.Call[In]{
 		DeadlineMS: options.Deadline.Milliseconds(),
 		Meta:       abi.Meta{Plugin: p.ID, Revision: p.Revision},
 		Body:       body,
@@ -109,7 +110,7 @@ func invoke[In, Out any](ctx context.Context, p *Plugin, entry string, body In, 
 		return out, nil, fmt.Errorf("encode call of %s: %w", entry, err)
 	}
 	options.Entry = entry
-	options.Message = abi.EncodeMessage(request, nil)
+	options.Message = message
 	if options.Log == nil {
 		options.Log = func(line string) { p.Log("info", line) }
 		options.LogAt = p.Log
@@ -118,12 +119,12 @@ func invoke[In, Out any](ctx context.Context, p *Plugin, entry string, body In, 
 	if rehearsing(ctx) {
 		called = func(string, error) {}
 	}
-	message, err := p.Caller.Call(ctx, options)
+	answer, err := p.Caller.Call(ctx, options)
 	if err != nil {
 		called(options.Session, err)
 		return out, nil, err
 	}
-	ok, raw, err := decodeAnswer[Out](message)
+	ok, raw, err := decodeAnswer[Out](answer)
 	if told, is := errors.AsType[*abi.Error](err); is {
 		called(options.Session, nil)
 		return out, nil, told
@@ -136,6 +137,22 @@ func invoke[In, Out any](ctx context.Context, p *Plugin, entry string, body In, 
 		return out, nil, err
 	}
 	return *ok, raw, nil
+}
+
+// encodeCall is a whole message without raw bytes. What a model reads is full of <, >
+// and &, whose escapes for HTML nobody here wants: they make it longer and the guest
+// slower.
+func encodeCall(call any) ([]byte, error) {
+	var message bytes.Buffer
+	message.Write(abi.EncodeMessage(nil, nil))
+	encoder := json.NewEncoder(&message)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(call); err != nil {
+		return nil, err
+	}
+	whole := bytes.TrimSuffix(message.Bytes(), []byte("\n"))
+	binary.LittleEndian.PutUint32(whole, uint32(len(whole)-4))
+	return whole, nil
 }
 
 // decodeAnswer reads a whole answer: exactly one of ok and error. An error of the

@@ -19,7 +19,7 @@ import (
 type wire struct {
 	wires.Protocol
 	secret string // the value of MODEL_KEY
-	key    string // what of it reaches the server
+	key    string // what of it reaches the server: AWS's id, which is told, or the key, which is not
 	more   string // keys of the provider's table
 }
 
@@ -29,6 +29,8 @@ func providerWires() []wire {
 		{wires.Chat(), key, key, ""},
 		{wires.Gemini(), key, key, ""},
 		{wires.Responses(), key, key, ""},
+		{wires.Anthropic(), key, key, ""},
+		{wires.Bedrock(), "AKIDEXAMPLE:" + key, "AKIDEXAMPLE", "region = \"eu-central-1\"\n"},
 	}
 }
 
@@ -210,7 +212,10 @@ func TestEveryProvidersFaultsAreTyped(t *testing.T) {
 				if code != 3 || !strings.Contains(notes, "("+c.code+", session ") {
 					t.Errorf("%s: exit %d, want 3 with %s\n%s\n%s", c.name, code, c.code, out, notes)
 				}
-				if strings.Contains(out+notes, one.key) {
+				if events, _, _ := w.plinth("events", w.newest()); !strings.Contains(events, `"`+c.code+`"`) {
+					t.Errorf("%s: the log has no failure %s:\n%.3000s", c.name, c.code, events)
+				}
+				if strings.Contains(out+notes, "sk-0123456789abcdef") {
 					t.Errorf("%s: the key is told: %s", c.name, notes)
 				}
 				if n := len(server.Requests()); c.requests != 0 && n != c.requests {

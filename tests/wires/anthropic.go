@@ -8,8 +8,8 @@ import (
 
 // Anthropic is the Messages protocol. It signs thinking.
 func Anthropic() Protocol {
-	return Protocol{Name: "anthropic", Plugin: "core/anthropic", Model: "claude-sonnet-4-5", Base: "/v1", Signs: true, contentType: "text/event-stream",
-		model: at("/messages"), key: func(header http.Header) string { return header.Get("X-Api-Key") },
+	return Protocol{Name: "anthropic", Plugin: "core/anthropic", Model: "claude-sonnet-4-5", Signs: true, contentType: "text/event-stream",
+		model: at("/v1/messages"), key: func(header http.Header) string { return header.Get("X-Api-Key") },
 		parse: parseAnthropic, frames: anthropicFrames, encode: sse, garbage: []byte("event: content_block_delta\ndata: {\"type\":\n\n"),
 		refusal: func(_ int, kind Kind, text string) any {
 			words := map[Kind]string{RateLimit: "rate_limit_error", Quota: "rate_limit_error", Key: "authentication_error", Unavailable: "overloaded_error"}

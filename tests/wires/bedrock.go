@@ -26,7 +26,7 @@ func Bedrock() Protocol {
 			id, _, _ := strings.Cut(after, "/")
 			return id
 		},
-		parse: parseBedrock, frames: bedrockFrames, encode: eventStream, garbage: damaged(),
+		parse: parseBedrock, frames: bedrockFrames, encode: eventStream, garbage: eventMessage("contentBlockDelta", []byte(`{"delta":`)),
 		refusal:  func(_ int, _ Kind, text string) any { return object{"message": text} },
 		overflow: "Input is too long for requested model."}
 }
@@ -171,15 +171,20 @@ func bedrockFrames(r Request, t Turn) (frames []frame) {
 	return frames
 }
 
-// eventStream writes a frame as a message of an AWS event stream: lengths with their
-// checksum, headers of type 7 (text), the payload, a checksum of all.
+// eventStream writes a frame as a message of an AWS event stream.
 func eventStream(f frame) []byte {
 	payload, err := json.Marshal(f.data)
 	if err != nil {
 		panic(err) // frames are made here
 	}
+	return eventMessage(f.event, payload)
+}
+
+// eventMessage is a message of an AWS event stream: lengths with their checksum,
+// headers of type 7 (text), the payload, a checksum of all.
+func eventMessage(kind string, payload []byte) []byte {
 	var headers []byte
-	for _, one := range [][2]string{{":event-type", f.event}, {":content-type", "application/json"}, {":message-type", "event"}} {
+	for _, one := range [][2]string{{":event-type", kind}, {":content-type", "application/json"}, {":message-type", "event"}} {
 		headers = append(append(headers, byte(len(one[0]))), one[0]...)
 		headers = append(binary.BigEndian.AppendUint16(append(headers, 7), uint16(len(one[1]))), one[1]...)
 	}
@@ -188,11 +193,4 @@ func eventStream(f frame) []byte {
 	message = binary.BigEndian.AppendUint32(message, crc32.ChecksumIEEE(message))
 	message = append(append(message, headers...), payload...)
 	return binary.BigEndian.AppendUint32(message, crc32.ChecksumIEEE(message))
-}
-
-// damaged is a message whose checksum is wrong.
-func damaged() []byte {
-	message := eventStream(frame{"contentBlockDelta", object{}})
-	message[len(message)-1] ^= 1
-	return message
 }

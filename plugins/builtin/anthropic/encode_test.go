@@ -88,7 +88,7 @@ func TestL296NoToolsWhereNoneMayBeCalled(t *testing.T) {
 // wrapped elsewhere.
 func TestL292SystemMessages(t *testing.T) {
 	const native = `[{"role":"user","content":[{"type":"text","text":"Hi","cache_control":{"type":"ephemeral"}}]},{"role":"system","content":[{"type":"text","text":"a<b"}]}]`
-	const wrapped = `[{"role":"user","content":[{"type":"text","text":"Hi","cache_control":{"type":"ephemeral"}},{"type":"text","text":"<system-update>\na&lt;b\n</system-update>"}]}]`
+	const wrapped = `[{"role":"user","content":[{"type":"text","text":"Hi"},{"type":"text","text":"<system-update>\na&lt;b\n</system-update>","cache_control":{"type":"ephemeral"}}]}]`
 	for _, c := range []struct{ model, record, want string }{
 		{"claude-opus-4-8", "", native}, {"claude-opus-4-8-20260401", "", native}, {"claude-opus-4-8-fast", "", wrapped}, {"claude-opus-4-7", "", wrapped},
 		{"claude-opus-4-8", `{"native_system":[]}`, wrapped}, {"m", `{"native_system":["x","m"]}`, native},
@@ -108,7 +108,7 @@ func TestL310ResultsThatAreErrors(t *testing.T) {
 		{Role: "tool", Parts: []abi.Part{{Type: "tool_result", Call: "c", Text: `{"error":"no"}`, Error: true}, {Type: "tool_result", Call: "d"}}},
 	}
 	check(t, "an error", r, map[string]string{"messages": `[{"role":"assistant","content":[{"type":"tool_use","id":"c","name":"f","input":{}},{"type":"tool_use","id":"d","name":"f","input":{"value":"{broken"}}]},` +
-		`{"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":"{\"error\":\"no\"}","is_error":true},{"type":"tool_result","tool_use_id":"d"}]}]`})
+		`{"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":"{\"error\":\"no\"}","is_error":true},{"type":"tool_result","tool_use_id":"d","cache_control":{"type":"ephemeral"}}]}]`})
 }
 
 func TestTheLimitOfAnAnswer(t *testing.T) {
@@ -158,7 +158,7 @@ func TestMedia(t *testing.T) {
 	} {
 		r := request(c.record)
 		r.Messages[0].Parts = append(r.Messages[0].Parts, file(c.mime))
-		check(t, c.mime, r, map[string]string{"messages": `[{"role":"user","content":[{"type":"text","text":"Hi","cache_control":{"type":"ephemeral"}},` + c.want + `]}]`})
+		check(t, c.mime, r, map[string]string{"messages": `[{"role":"user","content":[{"type":"text","text":"Hi"},` + strings.TrimSuffix(c.want, "}") + `,"cache_control":{"type":"ephemeral"}}]}]`})
 	}
 }
 

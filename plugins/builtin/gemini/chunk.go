@@ -38,20 +38,13 @@ type functionCall struct {
 	args json.RawMessage
 }
 
-// fields calls read for every member of an object.
-func fields(r *jsonscan.Reader, read func(key string)) {
+func readChunk(data string) (c chunk, err error) {
+	r := jsonscan.NewReader(unsafe.Slice(unsafe.StringData(data), len(data)))
 	for r.Object(); ; {
 		key, ok := r.Next()
 		if !ok {
-			return
+			break
 		}
-		read(key)
-	}
-}
-
-func readChunk(data string) (c chunk, err error) {
-	r := jsonscan.NewReader(unsafe.Slice(unsafe.StringData(data), len(data)))
-	fields(&r, func(key string) {
 		switch key {
 		case "candidates":
 			for r.Array(); r.More(); {
@@ -62,38 +55,43 @@ func readChunk(data string) (c chunk, err error) {
 		case "responseId":
 			c.response = r.String()
 		case "promptFeedback":
-			fields(&r, func(key string) {
-				if key == "blockReason" {
-					c.blocked = r.String()
-				} else {
-					r.Skip()
-				}
-			})
+			c.blocked = readMember(&r, "blockReason")
 		case "error":
 			c.failure = wire.ReadFailure(&r)
 		default:
 			r.Skip()
 		}
-	})
+	}
 	r.End()
 	return c, r.Err()
+}
+
+// readMember reads the one member of an object that is a string and has the name.
+func readMember(r *jsonscan.Reader, name string) (value string) {
+	for r.Object(); ; {
+		key, ok := r.Next()
+		switch {
+		case !ok:
+			return value
+		case key == name:
+			value = r.String()
+		default:
+			r.Skip()
+		}
+	}
 }
 
 // readCandidate reads one of the answers; only the one of index 0 was asked for.
 func (c *chunk) readCandidate(r *jsonscan.Reader) {
 	one, index := chunk{}, int64(0)
-	fields(r, func(key string) {
+	for r.Object(); ; {
+		key, ok := r.Next()
+		if !ok {
+			break
+		}
 		switch key {
 		case "content":
-			fields(r, func(key string) {
-				if key != "parts" {
-					r.Skip()
-					return
-				}
-				for r.Array(); r.More(); {
-					one.parts = append(one.parts, readPart(r))
-				}
-			})
+			one.parts = readContent(r, one.parts)
 		case "finishReason":
 			one.reason = r.String()
 		case "finishMessage":
@@ -103,14 +101,35 @@ func (c *chunk) readCandidate(r *jsonscan.Reader) {
 		default:
 			r.Skip()
 		}
-	})
+	}
 	if index == 0 {
 		c.parts, c.reason, c.message = one.parts, one.reason, one.message
 	}
 }
 
+// readContent appends the parts of a content.
+func readContent(r *jsonscan.Reader, parts []part) []part {
+	for r.Object(); ; {
+		key, ok := r.Next()
+		if !ok {
+			return parts
+		}
+		if key != "parts" {
+			r.Skip()
+			continue
+		}
+		for r.Array(); r.More(); {
+			parts = append(parts, readPart(r))
+		}
+	}
+}
+
 func readPart(r *jsonscan.Reader) (p part) {
-	fields(r, func(key string) {
+	for r.Object(); ; {
+		key, ok := r.Next()
+		if !ok {
+			return p
+		}
 		switch key {
 		case "text":
 			p.text = r.String()
@@ -125,23 +144,20 @@ func readPart(r *jsonscan.Reader) (p part) {
 		case "codeExecutionResult":
 			p.result = r.Raw()
 		case "inlineData":
-			fields(r, func(key string) {
-				if key == "mimeType" {
-					p.mime = r.String()
-				} else {
-					r.Skip()
-				}
-			})
+			p.mime = readMember(r, "mimeType")
 		default:
 			r.Skip()
 		}
-	})
-	return p
+	}
 }
 
 func readCall(r *jsonscan.Reader) *functionCall {
 	call := &functionCall{}
-	fields(r, func(key string) {
+	for r.Object(); ; {
+		key, ok := r.Next()
+		if !ok {
+			return call
+		}
 		switch key {
 		case "id":
 			call.id = r.String()
@@ -152,8 +168,7 @@ func readCall(r *jsonscan.Reader) *functionCall {
 		default:
 			r.Skip()
 		}
-	})
-	return call
+	}
 }
 
 // readUsage reads a usage object, whose candidates are without the thoughts.
@@ -162,7 +177,11 @@ func readUsage(r *jsonscan.Reader) *abi.Usage {
 		return nil
 	}
 	usage := &abi.Usage{}
-	fields(r, func(key string) {
+	for r.Object(); ; {
+		key, ok := r.Next()
+		if !ok {
+			return usage
+		}
 		switch key {
 		case "promptTokenCount", "toolUsePromptTokenCount":
 			usage.Input += r.Int()
@@ -176,6 +195,5 @@ func readUsage(r *jsonscan.Reader) *abi.Usage {
 		default:
 			r.Skip()
 		}
-	})
-	return usage
+	}
 }

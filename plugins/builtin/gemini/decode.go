@@ -172,7 +172,11 @@ func (s *stream) result(p part, events *provider.Events) error {
 	}
 	outcome, output := "", ""
 	r := jsonscan.NewReader(p.result)
-	fields(&r, func(key string) {
+	for r.Object(); ; {
+		key, ok := r.Next()
+		if !ok {
+			break
+		}
 		switch key {
 		case "outcome":
 			outcome = r.String()
@@ -181,7 +185,7 @@ func (s *stream) result(p part, events *provider.Events) error {
 		default:
 			r.Skip()
 		}
-	})
+	}
 	if r.Err() != nil {
 		return r.Err()
 	}

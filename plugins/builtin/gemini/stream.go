@@ -32,7 +32,11 @@ func readStream(state []byte) (s stream, err error) {
 		return s, nil
 	}
 	r := jsonscan.NewReader(state)
-	fields(&r, func(key string) {
+	for r.Object(); ; {
+		key, ok := r.Next()
+		if !ok {
+			break
+		}
 		switch key {
 		case "answer":
 			s.answer = r.String()
@@ -59,7 +63,7 @@ func readStream(state []byte) (s stream, err error) {
 		default:
 			r.Skip()
 		}
-	})
+	}
 	if !r.End() {
 		return s, plinth.Errorf(abi.KindInvalidInput, "the stream's state: %v", r.Err())
 	}

@@ -10,59 +10,61 @@ import (
 // AppendString appends s as a JSON string, byte by byte what encoding/json writes
 // without its escapes for HTML. Bytes that are not UTF-8 become U+FFFD.
 func AppendString(dst []byte, s string) []byte {
-	dst = append(dst, '"')
 	b := unsafe.Slice(unsafe.StringData(s), len(s))
-	start := 0
+	dst = append(dst, '"')
 	for at := 0; ; {
-		at += plainRun(b[at:])
+		n := copyPlain(dst[len(dst):cap(dst)], b[at:])
+		dst = dst[:len(dst)+n]
+		at += n
 		if at == len(b) {
-			break
+			return append(dst, '"')
 		}
-		size := 1
-		if b[at] >= utf8.RuneSelf {
-			var point rune
-			if point, size = utf8.DecodeRune(b[at:]); !escaped(point, size) {
-				at += size
-				continue
-			}
+		switch c := b[at]; {
+		case plain(c): // there is no room
+			dst = append(dst, c)
+			at++
+		case c < utf8.RuneSelf:
+			dst = appendEscape(dst, c)
+			at++
+		default:
+			point, size := utf8.DecodeRune(b[at:])
+			dst = appendRune(dst, point, b[at:at+size])
+			at += size
 		}
-		dst = append(dst, b[start:at]...)
-		dst = appendEscape(dst, b[at:at+size])
-		at += size
-		start = at
 	}
-	dst = append(dst, b[start:]...)
-	return append(dst, '"')
 }
 
-// escaped reports whether a rune beyond ASCII is written as an escape sequence: what
-// is not UTF-8, and the line ends that JavaScript takes for ends of its statements.
-func escaped(point rune, size int) bool {
-	return point == utf8.RuneError && size == 1 || point == '\u2028' || point == '\u2029'
-}
-
-// appendEscape appends the escape sequence of a character that needs one.
-func appendEscape(dst, character []byte) []byte {
-	const digits = "0123456789abcdef"
-	switch c := character[0]; {
-	case c == '"' || c == '\\':
-		return append(dst, '\\', c)
-	case c == '\n':
-		return append(dst, '\\', 'n')
-	case c == '\r':
-		return append(dst, '\\', 'r')
-	case c == '\t':
-		return append(dst, '\\', 't')
-	case c == '\b':
-		return append(dst, '\\', 'b')
-	case c == '\f':
-		return append(dst, '\\', 'f')
-	case c < ' ':
-		return append(dst, '\\', 'u', '0', '0', digits[c>>4], digits[c&15])
-	case len(character) == 1:
+// appendRune appends a rune beyond ASCII whose bytes are told: as an escape sequence
+// what is not UTF-8, and the line ends that JavaScript takes for ends of its statements.
+func appendRune(dst []byte, point rune, encoded []byte) []byte {
+	switch {
+	case point == utf8.RuneError && len(encoded) == 1:
 		return append(dst, `\ufffd`...)
+	case point == '\u2028' || point == '\u2029':
+		return append(dst, '\\', 'u', '2', '0', '2', byte('8'+point&1))
 	}
-	return append(dst, '\\', 'u', '2', '0', '2', '8'+character[2]&1) // U+2028 ends in a8, U+2029 in a9
+	return append(dst, encoded...)
+}
+
+// shortEscapes has for each control character the letter behind its backslash.
+const shortEscapes = "uuuuuuuubtnufruuuuuuuuuuuuuuuuuu"
+
+// appendEscape appends the escape sequence of an ASCII character that needs one.
+func appendEscape(dst []byte, c byte) []byte {
+	const digits = "0123456789abcdef"
+	letter := c // of a quote and a backslash
+	if c < ' ' {
+		letter = shortEscapes[c]
+	}
+	if letter == 'u' {
+		return append(dst, '\\', 'u', '0', '0', digits[c>>4], digits[c&15])
+	}
+	if n := len(dst); cap(dst)-n >= 2 { // what append would do, in line
+		dst = dst[:n+2]
+		dst[n], dst[n+1] = '\\', letter
+		return dst
+	}
+	return append(dst, '\\', letter)
 }
 
 // AppendField appends `"key":` with the comma before it where dst holds members

@@ -66,12 +66,40 @@ func (r *Reader) enter(bracket byte, what string) {
 // Next steps to the next member of an object and answers its key, or leaves the
 // object. Exactly one value must be read after each key.
 func (r *Reader) Next() (key string, ok bool) {
+	if name := r.nearKey(); name != nil {
+		return text(name), true
+	}
 	if !r.member('}') {
 		return "", false
 	}
 	name := r.stringBytes()
 	r.colon()
 	return text(name), r.err == nil
+}
+
+// nearKey is the next key where it is written without white space and escapes, as most
+// are. Otherwise it is nil, and nothing was read.
+func (r *Reader) nearKey() []byte {
+	at := r.at
+	if r.err != nil || r.empty {
+		return nil
+	}
+	if !r.first {
+		if at == len(r.data) || r.data[at] != ',' {
+			return nil
+		}
+		at++
+	}
+	if at == len(r.data) || r.data[at] != '"' {
+		return nil
+	}
+	start := at + 1
+	at = start + plainRun(r.data[start:])
+	if at+1 >= len(r.data) || r.data[at] != '"' || r.data[at+1] != ':' {
+		return nil
+	}
+	r.at, r.first = at+2, false
+	return r.data[start:at:at]
 }
 
 func (r *Reader) colon() {
@@ -142,6 +170,9 @@ func (r *Reader) Int() int64 {
 	if r.Null() {
 		return 0
 	}
+	if value, ok := r.nearInt(); ok {
+		return value
+	}
 	token := r.number()
 	if r.err != nil {
 		return 0
@@ -156,6 +187,26 @@ func (r *Reader) Int() int64 {
 		return 0
 	}
 	return int64(float)
+}
+
+// nearInt reads a number of a few digits and nothing else, as most are. Otherwise
+// nothing was read.
+func (r *Reader) nearInt() (value int64, ok bool) {
+	const most = 15 // digits that surely fit
+	at := r.at
+	for at < len(r.data) && at-r.at < most && '0' <= r.data[at] && r.data[at] <= '9' {
+		value = value*10 + int64(r.data[at]-'0')
+		at++
+	}
+	if r.err != nil || at == r.at || at == len(r.data) || r.data[r.at] == '0' && at-r.at > 1 {
+		return 0, false
+	}
+	switch r.data[at] {
+	case ',', '}', ']':
+		r.at = at
+		return value, true
+	}
+	return 0, false
 }
 
 // Float reads a number that fits 64 bits.

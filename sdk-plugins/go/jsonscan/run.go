@@ -25,6 +25,27 @@ func plainRun(b []byte) int {
 	return n
 }
 
+// copyPlain copies the bytes at the start of src that are plain to dst, and answers how
+// many there were or fit. What it writes behind them in dst means nothing. In most texts
+// the next byte that is not plain is near, so that looking and copying at once is faster
+// than a copy of each run.
+func copyPlain(dst, src []byte) int {
+	n := 0
+	for len(src)-n >= 8 && len(dst)-n >= 8 {
+		word := binary.LittleEndian.Uint64(src[n:])
+		binary.LittleEndian.PutUint64(dst[n:], word)
+		if found := special(word); found != 0 {
+			return n + bits.TrailingZeros64(found)>>3
+		}
+		n += 8
+	}
+	for n < len(src) && n < len(dst) && plain(src[n]) {
+		dst[n] = src[n]
+		n++
+	}
+	return n
+}
+
 // special sets the top bit of the bytes of word that are not plain. Only the lowest
 // that is set is sure: a borrow may reach the bytes above it.
 func special(word uint64) uint64 {

@@ -119,6 +119,8 @@ func (r *Reader) skipString() {
 			r.at = at
 			r.fail("a control character in a string")
 			return
+		case c == '\\' && r.shortEscape(at) != 0:
+			at += 2
 		case c == '\\':
 			r.at = at
 			if r.escape(); r.err != nil {

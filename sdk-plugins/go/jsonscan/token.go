@@ -33,34 +33,35 @@ func (r *Reader) unescape(start, at int) []byte {
 	used := len(r.buf)
 	out := append(r.buf, r.data[start:at]...)
 	for at < len(r.data) {
-		c := r.data[at]
-		switch {
+		n := copyPlain(out[len(out):cap(out)], r.data[at:])
+		out = out[:len(out)+n]
+		if at += n; at == len(r.data) {
+			break
+		}
+		switch c := r.data[at]; {
 		case c == '"':
 			r.at = at + 1
 			r.buf = out
 			return out[used:len(out):len(out)]
 		case c == '\\':
+			if letter := r.shortEscape(at); letter != 0 && len(out) < cap(out) { // what append would do, in line
+				out = out[:len(out)+1]
+				out[len(out)-1] = letter
+				at += 2
+				continue
+			}
 			r.at = at
 			point := r.escape()
 			if r.err != nil {
 				return nil
 			}
-			if point < utf8.RuneSelf && len(out) < cap(out) { // what append would do, in line
-				out = out[:len(out)+1]
-				out[len(out)-1] = byte(point)
-			} else {
-				out = utf8.AppendRune(out, point)
-			}
+			out = utf8.AppendRune(out, point)
 			at = r.at
 		case c < ' ':
 			r.at = at
 			r.fail("a control character in a string")
 			return nil
-		case c < utf8.RuneSelf:
-			run := at + plainRun(r.data[at:])
-			out = append(out, r.data[at:run]...)
-			at = run
-		default:
+		default: // or a plain one for which there is no room
 			point, size := utf8.DecodeRune(r.data[at:])
 			out = utf8.AppendRune(out, point)
 			at += size
@@ -71,33 +72,43 @@ func (r *Reader) unescape(start, at int) []byte {
 	return nil
 }
 
-// escape steps over the escape sequence at r.at and answers what it stands for.
-func (r *Reader) escape() rune {
-	if r.at+1 >= len(r.data) {
-		r.fail("a string does not end")
+// shortEscape is what the escape sequence of two bytes at at stands for, 0 if it is none.
+func (r *Reader) shortEscape(at int) byte {
+	if at+1 >= len(r.data) {
 		return 0
 	}
-	c := r.data[r.at+1]
-	switch c {
+	switch c := r.data[at+1]; c {
 	case '"', '\\', '/':
-	case 'b':
-		c = '\b'
-	case 'f':
-		c = '\f'
+		return c
 	case 'n':
-		c = '\n'
-	case 'r':
-		c = '\r'
+		return '\n'
 	case 't':
-		c = '\t'
-	case 'u':
+		return '\t'
+	case 'r':
+		return '\r'
+	case 'b':
+		return '\b'
+	case 'f':
+		return '\f'
+	}
+	return 0
+}
+
+// escape steps over the escape sequence at r.at and answers what it stands for.
+func (r *Reader) escape() rune {
+	if letter := r.shortEscape(r.at); letter != 0 {
+		r.at += 2
+		return rune(letter)
+	}
+	switch {
+	case r.at+1 >= len(r.data):
+		r.fail("a string does not end")
+	case r.data[r.at+1] == 'u':
 		return r.unicode()
 	default:
 		r.fail("an unknown escape sequence")
-		return 0
 	}
-	r.at += 2
-	return rune(c)
+	return 0
 }
 
 func (r *Reader) unicode() rune {

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/hashicorp/go-hclog"
 
@@ -42,6 +43,11 @@ func run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, engine.Close()) }()
+	plain, err := measure.OverRounds(func(int) (float64, error) { return plainJSON() })
+	if err != nil {
+		return err
+	}
+	fmt.Printf("figure machine.json_1mb_ms %.2f ms\n", plain)
 	var slowest struct{ encode, decode, batch float64 }
 	for _, c := range codecs() {
 		loaded, err := load(ctx, engine, c)
@@ -60,9 +66,10 @@ func run(ctx context.Context) (err error) {
 		if err != nil {
 			return fmt.Errorf("%s: decode: %w", c.plugin, err)
 		}
-		figure("encode_1mb_ms."+c.provider, encode, "ms")
-		figure("decode_us_per_delta."+c.provider, decode, "us")
-		figure("decode_batch_us_per_delta."+c.provider, batch, "us")
+		name := strings.ReplaceAll(c.provider, "-", "_")
+		figure("encode_1mb_ms_"+name, encode, "ms")
+		figure("decode_us_per_delta_"+name, decode, "us")
+		figure("decode_batch_us_per_delta_"+name, batch, "us")
 		slowest.encode, slowest.decode, slowest.batch = max(slowest.encode, encode), max(slowest.decode, decode), max(slowest.batch, batch)
 	}
 	figure("encode_1mb_ms", slowest.encode, "ms")

@@ -21,12 +21,36 @@ type codec struct {
 	delta func(i int) abi.Frame
 }
 
+// codecs are the builtin providers, each with the words of its protocol for a text.
 func codecs() []codec {
 	return []codec{
+		{plugin: "core/anthropic", provider: "anthropic", framing: "sse",
+			open: []abi.Frame{
+				{Event: "message_start", Data: `{"type":"message_start","message":{"id":"m","type":"message","role":"assistant","content":[],"model":"m","stop_reason":null,"usage":{"input_tokens":9,"output_tokens":1}}}`},
+				{Event: "content_block_start", Data: `{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`}},
+			delta: func(i int) abi.Frame {
+				return abi.Frame{Event: "content_block_delta", Data: fmt.Sprintf(`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"word %d "}}`, i)}
+			}},
+		{plugin: "core/bedrock", provider: "bedrock", framing: "aws-eventstream",
+			open: []abi.Frame{{Event: "messageStart", Data: `{"role":"assistant"}`}},
+			delta: func(i int) abi.Frame {
+				return abi.Frame{Event: "contentBlockDelta", Data: fmt.Sprintf(`{"contentBlockIndex":0,"delta":{"text":"word %d "},"p":"abcdefghijklmnopq"}`, i)}
+			}},
+		{plugin: "core/gemini", provider: "gemini", framing: "sse",
+			delta: func(i int) abi.Frame {
+				return abi.Frame{Data: fmt.Sprintf(`{"candidates":[{"content":{"parts":[{"text":"word %d "}],"role":"model"},"index":0}],"usageMetadata":{"promptTokenCount":9,"candidatesTokenCount":%d,"totalTokenCount":%d},"modelVersion":"m","responseId":"r"}`, i, i+1, i+10)}
+			}},
 		{plugin: "core/openai", provider: "openai", framing: "sse",
 			open: []abi.Frame{{Data: `{"id":"c","choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}`}},
 			delta: func(i int) abi.Frame {
 				return abi.Frame{Data: fmt.Sprintf(`{"id":"c","object":"chat.completion.chunk","created":1795000000,"model":"m","choices":[{"index":0,"delta":{"content":"word %d "},"finish_reason":null}]}`, i)}
+			}},
+		{plugin: "core/openai-responses", provider: "openai-responses", framing: "sse",
+			open: []abi.Frame{
+				{Event: "response.created", Data: `{"type":"response.created","sequence_number":0,"response":{"id":"r","status":"in_progress","output":[]}}`},
+				{Event: "response.output_item.added", Data: `{"type":"response.output_item.added","sequence_number":1,"output_index":0,"item":{"id":"msg_1","type":"message","status":"in_progress","role":"assistant","content":[]}}`}},
+			delta: func(i int) abi.Frame {
+				return abi.Frame{Event: "response.output_text.delta", Data: fmt.Sprintf(`{"type":"response.output_text.delta","sequence_number":%d,"item_id":"msg_1","output_index":0,"content_index":0,"delta":"word %d ","logprobs":[],"obfuscation":"abcdefgh"}`, i+2, i)}
 			}},
 	}
 }
@@ -51,6 +75,26 @@ func (l *loaded) encode(ctx context.Context) (float64, error) {
 		if len(encoded.Body) < 1<<20 {
 			return 0, fmt.Errorf("the body has only %d bytes", len(encoded.Body))
 		}
+	}
+	return measure.Median(times), nil
+}
+
+// plainJSON answers the milliseconds that encoding/json takes here to write the same
+// request and to read it, so that the other figures can be told from a busy machine.
+func plainJSON() (float64, error) {
+	request := history(1 << 20)
+	var times []float64
+	for range encodes {
+		began := time.Now()
+		text, err := json.Marshal(request)
+		if err != nil {
+			return 0, err
+		}
+		var back session.ModelRequest
+		if err := json.Unmarshal(text, &back); err != nil {
+			return 0, err
+		}
+		times = append(times, measure.Milliseconds(time.Since(began)))
 	}
 	return measure.Median(times), nil
 }

@@ -14,7 +14,7 @@ import (
 type Cache struct {
 	Tools  bool // the last tool
 	System bool // the last system part
-	// Messages is "" for none, LatestUser, LatestAssistant, or Tail.
+	// Messages is "" for none, Rounds, LatestUser, LatestAssistant, or Tail.
 	Messages string
 	Tail     int // of Tail: the last so many turns
 	// Hour asks for an hour in the place of five minutes.
@@ -23,6 +23,7 @@ type Cache struct {
 
 // Values of Cache.Messages.
 const (
+	Rounds          = "rounds" // the last two turns of the user's side, results of tools too
 	LatestUser      = "latest-user"
 	LatestAssistant = "latest-assistant"
 	Tail            = "tail"
@@ -30,16 +31,19 @@ const (
 
 const (
 	maxMarks    = 4 // of a request
+	maxRounds   = 2
 	hourSeconds = 3600
 )
 
-// Auto is what is marked unless the options say otherwise: what stays from turn to
-// turn. A compaction and a title are asked for once, so nothing of them is.
+// Auto is what is marked unless the options say otherwise: what stays from step to
+// step. Of the two rounds the earlier is where the step before wrote to the cache, which
+// this one reads, and the later is where it writes. A compaction and a title are asked
+// for once, so nothing of them is.
 func Auto(purpose string) Cache {
 	if purpose == "compaction" || purpose == "title" {
 		return Cache{}
 	}
-	return Cache{Tools: true, System: true, Messages: LatestUser}
+	return Cache{Tools: true, System: true, Messages: Rounds}
 }
 
 // ReadCache reads the record "cache": "auto", "none", or an object with what is to be
@@ -47,7 +51,7 @@ func Auto(purpose string) Cache {
 //
 //	{"tools": true, "system": true, "messages": "latest-user", "ttl_seconds": 3600}
 //
-// where messages may be "latest-assistant" and {"tail": N} too. Without the record, and
+// where messages may be "rounds", "latest-assistant" and {"tail": N} too. Without the record, and
 // for "auto", it answers auto.
 func ReadCache(records map[string]json.RawMessage, auto Cache) (Cache, error) {
 	record := bytes.TrimSpace(records["cache"])
@@ -83,7 +87,7 @@ func (c *Cache) readMessages(value json.RawMessage) error {
 	switch string(value) {
 	case "", "null":
 		return nil
-	case `"` + LatestUser + `"`, `"` + LatestAssistant + `"`:
+	case `"` + Rounds + `"`, `"` + LatestUser + `"`, `"` + LatestAssistant + `"`:
 		c.Messages = string(value[1 : len(value)-1])
 		return nil
 	}
@@ -91,8 +95,8 @@ func (c *Cache) readMessages(value json.RawMessage) error {
 		Tail int `json:"tail"`
 	}
 	if err := readStrictly(value, &fields); err != nil || fields.Tail < 1 || fields.Tail > maxMarks {
-		return plinth.Errorf(abi.KindInvalidInput, `options.cache.messages is %s; it is %q, %q or {"tail": N} with N from 1 to %d`,
-			Clip(string(value)), LatestUser, LatestAssistant, maxMarks)
+		return plinth.Errorf(abi.KindInvalidInput, `options.cache.messages is %s; it is %q, %q, %q or {"tail": N} with N from 1 to %d`,
+			Clip(string(value)), Rounds, LatestUser, LatestAssistant, maxMarks)
 	}
 	c.Messages, c.Tail = Tail, fields.Tail
 	return nil
@@ -110,6 +114,12 @@ func readStrictly(data []byte, into any) error {
 // turns go without.
 func (c Cache) MarkTurns(turns []Turn, spent int) {
 	left := maxMarks - spent
+	switch c.Messages {
+	case Rounds:
+		left = min(left, maxRounds)
+	case Tail:
+		left = min(left, c.Tail)
+	}
 	for _, turn := range slices.Backward(turns) {
 		if left <= 0 {
 			return
@@ -119,11 +129,8 @@ func (c Cache) MarkTurns(turns []Turn, spent int) {
 			if c.markLatest(turn) {
 				return
 			}
-		case Tail:
-			if left > c.Tail {
-				left = c.Tail
-			}
-			if turn.Role != abi.RoleSystem && markLast(turn.Parts, func(TurnPart) bool { return true }) {
+		case Rounds, Tail:
+			if (turn.Role == abi.RoleUser || turn.Role == abi.RoleAssistant && c.Messages == Tail) && markLast(turn.Parts, func(TurnPart) bool { return true }) {
 				left--
 			}
 		}

@@ -140,6 +140,7 @@ func TestCacheIsRead(t *testing.T) {
 		`{"system":true,"messages":"latest-user","ttl_seconds":3599}`:         {System: true, Messages: wire.LatestUser},
 		`{"messages":"latest-assistant"}`:                                     {Messages: wire.LatestAssistant},
 		`{"messages":{"tail":4},"tools":false,"system":true,"ttl_seconds":1}`: {System: true, Messages: wire.Tail, Tail: 4},
+		`{"messages":"rounds","tools":true}`:                                  {Tools: true, Messages: wire.Rounds},
 		`{"messages":null}`:                                                   {},
 	} {
 		got, err := wire.ReadCache(map[string]json.RawMessage{"cache": json.RawMessage(record)}, auto)
@@ -147,7 +148,7 @@ func TestCacheIsRead(t *testing.T) {
 			t.Errorf("%s: %+v, %v", record, got, err)
 		}
 	}
-	if wire.Auto("title") != (wire.Cache{}) || wire.Auto("compaction") != (wire.Cache{}) || auto != (wire.Cache{Tools: true, System: true, Messages: wire.LatestUser}) {
+	if wire.Auto("title") != (wire.Cache{}) || wire.Auto("compaction") != (wire.Cache{}) || auto != (wire.Cache{Tools: true, System: true, Messages: wire.Rounds}) {
 		t.Error("what is asked once is marked, or a turn is not")
 	}
 	for record, says := range map[string]string{
@@ -177,6 +178,8 @@ func TestMarks(t *testing.T) {
 		{wire.Cache{}, 0, "user[a file:x] assistant[b tool_call:c] user[tool_result:c <s>] assistant[d e]"},
 		{wire.Cache{Messages: wire.LatestUser}, 2, "user[a* file:x] assistant[b tool_call:c] user[tool_result:c <s>] assistant[d e]"},
 		{wire.Cache{Messages: wire.LatestUser}, 4, "user[a file:x] assistant[b tool_call:c] user[tool_result:c <s>] assistant[d e]"},
+		{wire.Cache{Messages: wire.Rounds}, 2, "user[a file:x*] assistant[b tool_call:c] user[tool_result:c <s>*] assistant[d e]"},
+		{wire.Cache{Messages: wire.Rounds}, 3, "user[a file:x] assistant[b tool_call:c] user[tool_result:c <s>*] assistant[d e]"},
 		{wire.Cache{Messages: wire.LatestAssistant}, 2, "user[a file:x] assistant[b tool_call:c] user[tool_result:c <s>] assistant[d* e]"},
 		{wire.Cache{Messages: wire.Tail, Tail: 1}, 2, "user[a file:x] assistant[b tool_call:c] user[tool_result:c <s>] assistant[d* e]"},
 		{wire.Cache{Messages: wire.Tail, Tail: 3}, 0, "user[a file:x] assistant[b tool_call:c*] user[tool_result:c <s>*] assistant[d* e]"},
@@ -190,6 +193,22 @@ func TestMarks(t *testing.T) {
 		c.cache.MarkTurns(turns, c.spent)
 		if got := shape(turns); got != c.want {
 			t.Errorf("%+v with %d spent:\n got %s\nwant %s", c.cache, c.spent, got, c.want)
+		}
+	}
+	// What a step wrote is read by the next: the later mark of one is the earlier of the other.
+	loop := []string{"user:a", "call:c", "result:c", "call:d", "result:d", "call:e", "result:e"}
+	for n, want := range map[int]string{
+		3: "user[a*] assistant[tool_call:c] user[tool_result:c*]",
+		5: "user[a] assistant[tool_call:c] user[tool_result:c*] assistant[tool_call:d] user[tool_result:d*]",
+		7: "user[a] assistant[tool_call:c] user[tool_result:c] assistant[tool_call:d] user[tool_result:d*] assistant[tool_call:e] user[tool_result:e*]",
+	} {
+		turns, err := wire.Turns("Test", said(loop[:n]...), false, nothing)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wire.Auto("turn").MarkTurns(turns, 2)
+		if got := shape(turns); got != want {
+			t.Errorf("%d messages:\n got %s\nwant %s", n, got, want)
 		}
 	}
 	for want, words := range map[string][]string{"user[file:x*]": {"file:x"}, "assistant[e]": {"thinks:e"}, "user[a*] assistant[b] system[s]": {"user:a", "hosted:b", "system:s"}} {
