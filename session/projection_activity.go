@@ -82,6 +82,11 @@ func (p projector) activityRecovered(e ActivityRecovered) error {
 }
 
 func (p projector) activityEnded(e ActivityEnded) error {
+	if e.Outcome == Completed {
+		if err := p.lifted(e.Activity); err != nil {
+			return err
+		}
+	}
 	if err := p.mine(e.Activity, `DELETE FROM activity WHERE session_id = $1 AND id = $2`, p.session, e.Activity); err != nil {
 		return err
 	}
@@ -92,6 +97,13 @@ func (p projector) activityEnded(e ActivityEnded) error {
 		return p.halted()
 	}
 	return nil
+}
+
+// lifted lets what waited since before the activity go on behind it, also in another
+// process: who asked for the activity asked for all that waits.
+func (p projector) lifted(activity string) error {
+	return p.exec(`UPDATE session SET interrupt_seq = -1 WHERE id = $1
+		AND interrupt_seq < (SELECT started_seq FROM activity WHERE session_id = $2 AND id = $3)`, p.session, p.session, activity)
 }
 
 // halted lets what asked for execution before the declined request wait for a new wish.

@@ -25,7 +25,7 @@ type Session struct {
 	Budgets []Budget `json:"budgets,omitempty"`
 	// Interrupt is a sequence up to which wakes do not count any more: that of the last
 	// interrupt, or of the last declined request that halted an activity. -1 when there
-	// was neither.
+	// was neither, and when an activity that began later has completed.
 	Interrupt int64 `json:"-"`
 	// Resume is the sequence of a resume that nothing has served yet, or -1.
 	Resume int64 `json:"-"`

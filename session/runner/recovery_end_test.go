@@ -4,6 +4,8 @@ import (
 	"context"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/plinthhost/plinth/registry"
 	"github.com/plinthhost/plinth/session"
 	"github.com/plinthhost/plinth/session/runner"
@@ -131,5 +133,44 @@ func TestHostedCallsAreNotRunAgain(t *testing.T) {
 	}
 	if got := only(t, payloads[session.ToolFailed](w, id)); got.Call != "h" || got.Error.Message != "Tool execution interrupted" {
 		t.Errorf("call %+v", got)
+	}
+}
+
+// A resume asks for all that waits, also where a crash comes between: while what it
+// opened is worked on, and right behind its end.
+func TestWhatWaitsGoesOnBehindAResumeAfterACrash(t *testing.T) {
+	for _, test := range []struct {
+		event string
+		n     int
+		again bool
+		left  []string // the last texts of the requests to come
+	}{
+		{session.TurnStarted{}.EventType(), 2, true, []string{"steered", "queued"}},
+		{session.ActivityEnded{}.EventType(), 2, false, []string{"queued"}},
+	} {
+		t.Run(test.event, func(t *testing.T) {
+			dead := New(t, Options{})
+			reached := make(chan struct{}, 1)
+			dead.Provider.Script(Then(Events(Delta("I")), Gate(reached, nil)), Say("Two"), Say("Three"))
+			id := dead.Create()
+			dead.Prompt(id, "first", session.Steer)
+			<-reached
+			dead.Prompt(id, "queued", session.Queue)
+			dead.Prompt(id, "steered", session.Steer)
+			interrupt(dead, id)
+			idle(dead, id)
+			resume(dead, id)
+			dead.Settled(id, 3)
+			w := New(t, Options{Dir: crashed(t, dead, id, test.event, test.n), Config: withRecovery(session.RecoverResume)})
+			w.Provider.Script(Say("Two"), Say("Three"))
+			if again, err := w.Runner.Recover(t.Context(), id); err != nil || again != test.again {
+				t.Fatalf("goes on by itself: %v, %v", again, err)
+			}
+			w.Coordinator.Wake(id, 0)
+			w.Settled(id, 3)
+			if diff := cmp.Diff(test.left, lastTexts(w)); diff != "" {
+				t.Error(diff)
+			}
+		})
 	}
 }

@@ -41,8 +41,11 @@ func (h *history) activity(p *past, seq int64, payload session.Payload) error {
 		}
 		p.activity, p.suspended, p.newly = "", "", nil
 		p.ended, p.endedAt = e, seq
-		if e.Outcome == session.Halted {
+		switch {
+		case e.Outcome == session.Halted:
 			p.interrupt = max(p.interrupt, h.declined(p.id))
+		case e.Outcome == session.Completed && p.interrupt < p.started:
+			p.interrupt = -1
 		}
 		return h.closed(p)
 	case session.TurnStarted:
