@@ -190,7 +190,7 @@ func endsOfLinesAndMarks(t *testing.T) {
 	if _, err := e.use(t.Context(), t, "write", map[string]any{"path": "x", "content": "new\n"}); err != nil {
 		t.Fatal(err)
 	}
-	mustFind(t, e.location.Directory, map[string]string{"x": "\ufeffnew\n"})
+	mustFind(t, e.location.Directory, map[string]string{"x": "\ufeffnew\r\n"})
 }
 
 func patchOfAllKinds(t *testing.T) {
