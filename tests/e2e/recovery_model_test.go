@@ -242,7 +242,7 @@ development = true
 folders = [%q]
 [runner]
 recovery = %q
-retry_attempts = 6
+retry_attempts = 3
 shutdown_grace_ms = 200
 [permissions]
 rules = [
