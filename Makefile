@@ -18,6 +18,9 @@ endif
 GUESTS   := $(sort $(patsubst %/go.mod,./%/...,$(wildcard sdk-plugins/go/go.mod plugins/builtin/*/go.mod plugins/examples/*/go.mod tests/conformance/guests/go/go.mod)))
 PACKAGES := ./... $(GUESTS)
 
+# Runs a command with the builtins compiled once for all packages: scripts/warm.
+WARM := GO='$(GO)' scripts/warm
+
 FUZZTIME    ?= 10s
 CRASH_COUNT ?= 3
 SEQUENCES   ?= 10000
@@ -45,11 +48,12 @@ demo: build ## a session from prompt to answer, without a key or a network
 
 # Never from the cache: tests that build the program depend on more than go test sees.
 test: prerequisites ## all tests that need nothing but Go and a C compiler
-	$(GO) test -count=1 $(PACKAGES)
+	$(WARM) $(GO) test -count=1 $(PACKAGES)
 
 # Without the packages that do nothing but start programs: those are built without the detector.
 race: prerequisites ## the tests under the race detector
-	packages=$$($(GO) list $(PACKAGES) | grep -v '/tests/e2e$$\|/tests/docs$$') && $(GO) test -race -timeout 30m $$packages
+	packages=$$($(GO) list $(PACKAGES) | grep -v '/tests/e2e$$\|/tests/docs$$') && \
+		$(WARM) $(GO) test -race -timeout 30m $$packages
 
 arch: prerequisites ## the rules on imports and package state
 	$(GO) test -count=1 ./tests/arch

@@ -17,20 +17,21 @@ import (
 	"github.com/plinthhost/plinth/host/server"
 	"github.com/plinthhost/plinth/session"
 	"github.com/plinthhost/plinth/store"
+	"github.com/plinthhost/plinth/tests/warm"
 )
 
 // patience bounds every wait of a test.
 const patience = 20 * time.Second
 
-// warm is the compiled code of the builtin plugins, made once: under the race
+// compiled is the machine code of the builtin plugins, made once: under the race
 // detector that takes longer than a context source may.
-var warm string
+var compiled string
 
 func TestMain(m *testing.M) {
 	folder, err := os.MkdirTemp("", "plinth")
 	if err == nil {
-		warm = filepath.Join(folder, "cache")
-		err = compile(folder)
+		compiled = filepath.Join(folder, "cache")
+		err = errors.Join(warm.Into(compiled), compile(folder))
 	}
 	code := 1
 	if err != nil {
@@ -90,7 +91,7 @@ func newRig(t *testing.T) *rig {
 	if err := os.Mkdir(r.project, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.CopyFS(filepath.Join(r.data, "cache"), os.DirFS(warm)); err != nil {
+	if err := os.CopyFS(filepath.Join(r.data, "cache"), os.DirFS(compiled)); err != nil {
 		t.Fatal(err)
 	}
 	for _, private := range []string{r.data, filepath.Join(r.data, "cache")} {

@@ -17,6 +17,7 @@ import (
 	"github.com/plinthhost/plinth/host/bridge"
 	"github.com/plinthhost/plinth/host/replay"
 	"github.com/plinthhost/plinth/host/wasm"
+	"github.com/plinthhost/plinth/tests/warm"
 )
 
 // compiled holds what the engine compiled, so that a module is compiled once.
@@ -25,6 +26,9 @@ var compiled string
 func TestMain(m *testing.M) {
 	var err error
 	if compiled, err = os.MkdirTemp("", "plinth-replay-"); err != nil {
+		log.Fatal(err)
+	}
+	if err = warm.Into(compiled); err != nil {
 		log.Fatal(err)
 	}
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {

@@ -33,6 +33,7 @@ import (
 	"github.com/plinthhost/plinth/session"
 	"github.com/plinthhost/plinth/session/sessiontest"
 	"github.com/plinthhost/plinth/store"
+	"github.com/plinthhost/plinth/tests/warm"
 )
 
 // compiled holds what the engine compiled, so that a module is compiled once.
@@ -41,6 +42,9 @@ var compiled string
 func TestMain(m *testing.M) {
 	var err error
 	if compiled, err = os.MkdirTemp("", "plinth-builtin-"); err != nil {
+		log.Fatal(err)
+	}
+	if err = warm.Into(compiled); err != nil {
 		log.Fatal(err)
 	}
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {

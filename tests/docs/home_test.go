@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/plinthhost/plinth/tests/chat"
+	"github.com/plinthhost/plinth/tests/warm"
 )
 
 // home is a user's machine: an empty home with the built programs on its PATH.
@@ -80,6 +81,9 @@ var compiled = sync.OnceValues(func() (*home, error) {
 	}
 	h, err := homeIn(folder)
 	if err != nil {
+		return nil, err
+	}
+	if err := warm.Into(h.path(data + "/cache")); err != nil {
 		return nil, err
 	}
 	for _, arguments := range [][]string{{"read nothing"}, {"--model", "local/any", "Hello"}} {

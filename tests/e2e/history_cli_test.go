@@ -211,7 +211,7 @@ func TestCarriedByHand(t *testing.T) {
 	a.says("doctor --data "+elsewhere, "replayed", "0 differences", restored.Log)
 
 	// Elsewhere it goes on.
-	if err := os.CopyFS(filepath.Join(elsewhere, "cache"), os.DirFS(warm)); err != nil {
+	if err := os.CopyFS(filepath.Join(elsewhere, "cache"), os.DirFS(compiled)); err != nil {
 		t.Fatal(err)
 	}
 	a.private(a.folder)

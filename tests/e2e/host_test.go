@@ -5,6 +5,7 @@ package e2e
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -20,11 +21,12 @@ import (
 	"github.com/plinthhost/plinth/client/protocol"
 	"github.com/plinthhost/plinth/session"
 	"github.com/plinthhost/plinth/tests/chat"
+	"github.com/plinthhost/plinth/tests/warm"
 )
 
-// binary is plinth, built once; warm is the compiled code of its plugins, which the
+// binary is plinth, built once; compiled is the machine code of its plugins, which the
 // first run of all has made.
-var binary, warm string
+var binary, compiled string
 
 func TestMain(m *testing.M) {
 	folder, err := os.MkdirTemp("", "plinth-e2e-*")
@@ -32,7 +34,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	binary, warm = filepath.Join(folder, "plinth"), filepath.Join(folder, "data", "cache")
+	binary, compiled = filepath.Join(folder, "plinth"), filepath.Join(folder, "data", "cache")
 	code := 1
 	if err := prepare(folder); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -47,7 +49,7 @@ func TestMain(m *testing.M) {
 func prepare(folder string) error {
 	build := exec.Command("go", "build", "-o", binary, "github.com/plinthhost/plinth/cmd/host")
 	build.Stderr = os.Stderr
-	if err := build.Run(); err != nil {
+	if err := errors.Join(build.Run(), warm.Into(compiled)); err != nil {
 		return err
 	}
 	server, err := chat.Start(conversation(), chat.Options{})
@@ -61,7 +63,7 @@ func prepare(folder string) error {
 	}
 	// On a busy machine the first compilation takes longer than a context source may.
 	for range 5 {
-		run := exec.Command(binary, "run", "--config", config, "--data", filepath.Dir(warm), "What is here?")
+		run := exec.Command(binary, "run", "--config", config, "--data", filepath.Dir(compiled), "What is here?")
 		run.Dir, run.Stderr, run.Env = folder, os.Stderr, []string{"HOME=" + folder, "PATH=" + os.Getenv("PATH")}
 		if err = run.Run(); err == nil {
 			break
@@ -89,7 +91,7 @@ func newWorld(t *testing.T) *world {
 		"HOME=" + folder, "XDG_CONFIG_HOME=" + filepath.Join(folder, "config"), "XDG_DATA_HOME=" + filepath.Join(folder, "data"),
 		"PATH=" + os.Getenv("PATH"), "TZ=UTC",
 	}}
-	if err := os.CopyFS(filepath.Join(folder, "data/plinth/cache"), os.DirFS(warm)); err != nil {
+	if err := os.CopyFS(filepath.Join(folder, "data/plinth/cache"), os.DirFS(compiled)); err != nil {
 		t.Fatal(err)
 	}
 	w.private(folder)

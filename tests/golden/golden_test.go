@@ -17,6 +17,7 @@ import (
 	abi "github.com/plinthhost/plinth/abi/v1"
 	"github.com/plinthhost/plinth/host/plugin"
 	"github.com/plinthhost/plinth/host/wasm"
+	"github.com/plinthhost/plinth/tests/warm"
 )
 
 const root = "../.."
@@ -68,7 +69,11 @@ func (b built) candidate(t *testing.T) plugin.Candidate {
 
 func newEngine(t *testing.T) *wasm.Engine {
 	t.Helper()
-	engine, err := plugin.NewEngine(plugin.EngineOptions{CacheDir: filepath.Join(t.TempDir(), "cache")}, hclog.NewNullLogger())
+	cache := filepath.Join(t.TempDir(), "cache")
+	if err := warm.Into(cache); err != nil {
+		t.Fatal(err)
+	}
+	engine, err := plugin.NewEngine(plugin.EngineOptions{CacheDir: cache}, hclog.NewNullLogger())
 	if err != nil {
 		t.Fatal(err)
 	}
