@@ -62,7 +62,7 @@ type FSReadOK struct {
 	EOF bool `json:"eof"`
 }
 
-// FSAttach is the request of "fs.attach": keeps a whole file, at most 32 MiB, so that
+// FSAttach is the request of "fs.attach": keeps a whole file, at most 20 MiB, so that
 // it can be part of an answer without passing through the guest.
 type FSAttach struct {
 	Path

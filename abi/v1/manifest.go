@@ -51,6 +51,19 @@ type ManifestProvider struct {
 	ID      string       `toml:"id"`
 	Framing string       `toml:"framing"` // sse, ndjson, aws-eventstream, raw
 	Auth    ManifestAuth `toml:"auth"`
+	// Discover says how the server lists its models, to who sets discover = true.
+	Discover ManifestDiscover `toml:"discover"`
+}
+
+// ManifestDiscover is the request that a provider's server answers with its models.
+type ManifestDiscover struct {
+	Path    string            `toml:"path"` // below the base URL; "models" when empty
+	Query   map[string]string `toml:"query"`
+	Headers map[string]string `toml:"headers"`
+	// PageFrom is the member of an answer whose text asks for the next page, in the
+	// parameter PageQuery. Both are there, or the list has one page.
+	PageFrom  string `toml:"page_from"`
+	PageQuery string `toml:"page_query"`
 }
 
 // ManifestAuth says where the operator's secret goes. Value has {secret} in it.

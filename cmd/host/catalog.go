@@ -2,16 +2,12 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"io"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/plinthhost/plinth/client/protocol"
 	"github.com/plinthhost/plinth/host/catalog"
-	"github.com/plinthhost/plinth/host/egress"
 	"github.com/plinthhost/plinth/host/offline"
 	"github.com/plinthhost/plinth/session"
 )
@@ -37,36 +33,6 @@ func (a *app) openCatalog() error {
 		Logger: a.logger.Named("catalog"), Now: time.Now})
 	a.models = a.catalog
 	return err
-}
-
-// lister asks a provider's server for its models, over the provider's connection and
-// with its secret.
-func (a *app) lister(name string) func(ctx context.Context) ([]byte, error) {
-	return func(ctx context.Context) ([]byte, error) {
-		auth, err := a.plugins.CodecAuth(a.config.Providers[name].Plugin)
-		if err != nil {
-			return nil, err
-		}
-		client, err := a.open(name, auth, func(o *egress.Options) { o.Limits.Body = catalog.MaxAnswer })
-		if err != nil {
-			return nil, err
-		}
-		defer client.Close()
-		return list(ctx, client, a.config.Providers[name].BaseURL)
-	}
-}
-
-// list makes the request.
-func list(ctx context.Context, client *egress.Client, baseURL string) ([]byte, error) {
-	response, err := client.Do(ctx, egress.Request{Method: http.MethodGet, Path: "models", Headers: map[string]string{"Accept": "application/json"}})
-	if err != nil {
-		return nil, err
-	}
-	defer response.Body.Close()
-	if response.Status != http.StatusOK {
-		return nil, fmt.Errorf("GET %s/models is answered %d %s", strings.TrimSuffix(baseURL, "/"), response.Status, http.StatusText(response.Status))
-	}
-	return io.ReadAll(response.Body)
 }
 
 // modelService is server.Models.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -152,6 +153,61 @@ func TestModelsOfABadServer(t *testing.T) {
 		if warnings := strings.Join(got.Warnings, "\n"); !strings.HasPrefix(warnings, "the provider here did not list its models: ") || !strings.Contains(warnings, want) {
 			t.Errorf("%.20q: warned of %q, want %q", answer, warnings, want)
 		}
+	}
+}
+
+// TestModelsOfEveryProtocol: each builtin asks as its own server wants it, page by page.
+func TestModelsOfEveryProtocol(t *testing.T) {
+	pages := map[string]string{
+		"/v1/models?limit=1000 x-api-key=k anthropic-version=2023-06-01":                      `{"data":[{"type":"model","id":"claude-b","display_name":"Claude B","max_input_tokens":200000,"max_tokens":64000}],"has_more":true,"first_id":"claude-b","last_id":"claude-b"}`,
+		"/v1/models?after_id=claude-b&limit=1000 x-api-key=k anthropic-version=2023-06-01":    `{"data":[{"type":"model","id":"claude-a","display_name":"Claude A"}],"has_more":false,"first_id":"claude-a","last_id":"claude-a"}`,
+		"/v1beta/models?pageSize=1000 x-goog-api-key=k":                                       `{"models":[{"name":"models/gemini-b","inputTokenLimit":1000,"outputTokenLimit":10}],"nextPageToken":"two +"}`,
+		"/v1beta/models?pageSize=1000&pageToken=two+%2B x-goog-api-key=k":                     `{"models":[{"name":"models/gemini-a"}]}`,
+		"/openai/models authorization=Bearer k":                                               `{"object":"list","data":[{"id":"gpt-x"}]}`,
+		"/endless/v1/models?limit=1000 x-api-key=k anthropic-version=2023-06-01":              `{"data":[{"id":"one"}],"has_more":true,"last_id":"one"}`,
+		"/endless/v1/models?after_id=one&limit=1000 x-api-key=k anthropic-version=2023-06-01": `{"data":[{"id":"one"}],"has_more":true,"last_id":"one"}`,
+	}
+	var endless atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked := r.URL.String()
+		for _, header := range []string{"authorization", "x-api-key", "x-goog-api-key", "anthropic-version"} {
+			if value := r.Header.Get(header); value != "" {
+				asked += " " + header + "=" + value
+			}
+		}
+		if strings.HasPrefix(asked, "/endless") {
+			endless.Add(1)
+		}
+		answer, ok := pages[asked]
+		if !ok || r.Method != http.MethodGet {
+			http.Error(w, asked, http.StatusTeapot)
+			return
+		}
+		fmt.Fprint(w, answer)
+	}))
+	t.Cleanup(server.Close)
+	t.Setenv("MODELS_KEY", "k")
+	r, text := newRig(t), ""
+	for _, one := range [][3]string{{"a", "core/anthropic", ""}, {"b", "core/gemini", "/v1beta"}, {"c", "core/openai", "/openai"}, {"d", "core/openai-responses", "/openai/"}, {"e", "core/anthropic", "/endless"}} {
+		text += fmt.Sprintf("[providers.%s]\nplugin = %q\nbase_url = %q\nsecret = \"env:MODELS_KEY\"\ndiscover = true\n", one[0], one[1], server.URL+one[2])
+	}
+	r.configure(text)
+	r.restart()
+	list, err := modelService{r.backend}.List(r.within(), protocol.ListModels{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, model := range list.Models {
+		got = append(got, fmt.Sprintf("%s %s %d %d", model.ID, model.Name, model.Context, model.Output))
+	}
+	want := []string{"a/claude-a Claude A 0 0", "a/claude-b Claude B 200000 64000", "b/gemini-a  0 0", "b/gemini-b  1000 10", "c/gpt-x  0 0", "d/gpt-x  0 0", "e/one  0 0"}
+	if diff := cmp.Diff(want, slices.DeleteFunc(got, func(id string) bool { return strings.HasPrefix(id, "offline/") })); diff != "" {
+		t.Error(diff)
+	}
+	warned := []string{"the provider e lists its models on more than 20 pages; those of the first 20 are taken"}
+	if diff := cmp.Diff(warned, list.Warnings); diff != "" || endless.Load() != 20 {
+		t.Errorf("asked %d times: %s", endless.Load(), diff)
 	}
 }
 

@@ -10,10 +10,11 @@ import (
 	"strings"
 
 	abi "github.com/plinthhost/plinth/abi/v1"
+	"github.com/plinthhost/plinth/host/filetype"
 )
 
 // MaxAttachBytes is the largest file that is kept for an answer.
-const MaxAttachBytes = 32 << 20
+const MaxAttachBytes = filetype.MaxBytes
 
 // attach keeps a file's content, so that the guest can pass it on by its name.
 func (o *operations) attach(ctx context.Context, request abi.FSAttach, _ []byte) (any, []byte, error) {

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	abi "github.com/plinthhost/plinth/abi/v1"
+	"github.com/plinthhost/plinth/host/filetype"
 	"github.com/plinthhost/plinth/session"
 )
 
@@ -15,21 +16,21 @@ import (
 // a digest that it knows by another way opens nothing. The zero value is empty.
 type blobSet struct {
 	mu    sync.Mutex
-	known map[string]bool
-	bytes int64 // kept by the call
+	known map[string]string // the type that the bytes tell, by digest
+	bytes int64             // kept by the call
 }
 
 // MaxKeptBytes is how much the host keeps for one call: attached files, answers and
 // outputs.
 const MaxKeptBytes = 128 << 20
 
-func (b *blobSet) add(digest string) {
+func (b *blobSet) add(digest, found string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.known == nil {
-		b.known = map[string]bool{}
+		b.known = map[string]string{}
 	}
-	b.known[digest] = true
+	b.known[digest] = found
 }
 
 // reserve counts what is about to be kept.
@@ -42,10 +43,12 @@ func (b *blobSet) reserve(size int) error {
 	return nil
 }
 
-func (b *blobSet) has(digest string) bool {
+// find answers the type that a blob's bytes tell; ok is false when it was not given.
+func (b *blobSet) find(digest string) (found string, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.known[digest]
+	found, ok = b.known[digest]
+	return found, ok
 }
 
 // keep stores a value and lets the guest name it.
@@ -57,7 +60,7 @@ func (o *operations) keep(ctx context.Context, value []byte) (abi.Blob, error) {
 	if err != nil {
 		return abi.Blob{}, fmt.Errorf("keep %d bytes: %w", len(value), err)
 	}
-	o.blobs.add(digest)
+	o.blobs.add(digest, filetype.Found(value))
 	return abi.Blob{Digest: digest}, nil
 }
 
@@ -74,23 +77,36 @@ func (o *operations) toolContent(ctx context.Context, part abi.Content, raw []by
 	if !mimeForm.MatchString(part.Mime) {
 		return session.ToolContent{}, fmt.Errorf("mime is %q; it must be like image/png", clip(part.Mime))
 	}
-	content := session.ToolContent{Type: "file", Mime: part.Mime, Name: clean(part.Name)}
-	switch {
-	case (part.Data == nil) == (part.Blob == nil):
+	if (part.Data == nil) == (part.Blob == nil) {
 		return session.ToolContent{}, errors.New("a file has either data or a blob")
-	case part.Blob != nil && !o.blobs.has(part.Blob.Digest):
-		return session.ToolContent{}, fmt.Errorf("the blob %q was not given in this call", clip(part.Blob.Digest))
-	case part.Blob != nil:
-		content.Blob = part.Blob.Digest
-		return content, nil
 	}
+	content := session.ToolContent{Type: "file", Mime: part.Mime, Name: clean(part.Name)}
+	if part.Data != nil {
+		kept, err := o.keepFile(ctx, part, raw)
+		content.Blob = kept.Digest
+		return content, err
+	}
+	found, ok := o.blobs.find(part.Blob.Digest)
+	if !ok {
+		return session.ToolContent{}, fmt.Errorf("the blob %q was not given in this call", clip(part.Blob.Digest))
+	}
+	content.Blob = part.Blob.Digest
+	return content, filetype.Check(part.Mime, found)
+}
+
+// keepFile keeps a file that came with the answer.
+func (o *operations) keepFile(ctx context.Context, part abi.Content, raw []byte) (abi.Blob, error) {
 	value, err := part.Data.Of(raw)
 	if err != nil {
-		return session.ToolContent{}, err
+		return abi.Blob{}, err
 	}
-	kept, err := o.keep(ctx, value)
-	content.Blob = kept.Digest
-	return content, err
+	if len(value) > MaxAttachBytes {
+		return abi.Blob{}, fmt.Errorf("the file has %d bytes; the most that is attached is %d", len(value), MaxAttachBytes)
+	}
+	if err := filetype.Check(part.Mime, filetype.Found(value)); err != nil {
+		return abi.Blob{}, err
+	}
+	return o.keep(ctx, value)
 }
 
 // mimeForm is a type without parameters.

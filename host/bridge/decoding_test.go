@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -41,14 +39,19 @@ func (p *pieces) Read(into []byte) (int, error) {
 
 func (p *pieces) Close() error { return nil }
 
-// decoded is what came out of a stream as text, and its error.
+// decoded is what came out of a stream of server-sent events as text, and its error.
 func decoded(t testing.TB, plugin *Plugin, body io.ReadCloser) (events []string, err error) {
 	t.Helper()
-	reader, err := egress.NewFrameReader(body, egress.FramingSSE)
+	return decodedBy(t, NewProvider(plugin, "openai", egress.FramingSSE, nil, nil), body)
+}
+
+func decodedBy(t testing.TB, provider *Provider, body io.ReadCloser) (events []string, err error) {
+	t.Helper()
+	reader, err := egress.NewFrameReader(body, provider.framing)
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := decoding{provider: NewProvider(plugin, "openai", egress.FramingSSE, nil, nil), yield: func(event session.ModelEvent, err error) bool {
+	d := decoding{provider: provider, yield: func(event session.ModelEvent, err error) bool {
 		if err != nil {
 			t.Errorf("an error among the events: %v", err)
 		}
@@ -86,92 +89,9 @@ func eventText(event session.ModelEvent) string {
 	return text
 }
 
-func transcript(t testing.TB, name string) string {
-	t.Helper()
-	content, err := os.ReadFile(filepath.Join("testdata", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(content)
-}
-
 func openai(t testing.TB) *Plugin {
 	t.Helper()
 	return loadBuiltin(t, "core/openai", abi.ExportProviderEncode, abi.ExportProviderDecode, abi.ExportProviderClassify)
-}
-
-// transcripts are real answers with what they mean.
-var transcripts = []struct {
-	file    string
-	events  []string
-	failure string
-}{
-	{"text.sse", []string{
-		`reasoning.delta reasoning-0 "Let me "`, `reasoning.delta reasoning-0 "see… "`,
-		`text.delta text-0 "Grüße, "`, `text.delta text-0 "日本 "`, `text.delta text-0 "😀\n"`, `text.delta text-0 "\"quoted\" \\ done."`,
-		`usage {Input:12 Output:9 Reasoning:2 CacheRead:8 CacheWrite:0}`, `finish stop`}, ""},
-	{"tools.sse", []string{
-		`text.delta text-0 "I look."`, `tool.start call_a read`, `tool.delta call_a "{\"pa"`, `tool.delta call_a "th\":\"gö"`, `tool.delta call_a ".mod\"}"`,
-		`tool.start call_b read`, `tool.delta call_b "{}"`, `tool.end call_a`, `tool.end call_b`, `finish tool_calls`}, ""},
-	{"failure.sse", []string{`text.delta text-0 "Half an ans"`}, "overloaded: The engine is overloaded"},
-}
-
-// Splitting a stream anywhere gives the same events, also when every byte comes
-// alone. Time stands still while a guest runs, so a busy machine fails no deadline.
-func TestSplitsGiveTheSameEvents(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		plugin := openai(t)
-		for _, want := range transcripts {
-			text := transcript(t, want.file)
-			splits := [][]string{{text}, nil}
-			for at := range len(text) {
-				splits[1] = append(splits[1], text[at:at+1])
-				splits = append(splits, []string{text[:at+1], text[at+1:]})
-			}
-			for _, split := range splits {
-				first := len(split[0])
-				events, err := decoded(t, plugin, &pieces{parts: split})
-				diff := cmp.Diff(want.events, events)
-				if diff != "" || err != nil && err.Error() != want.failure || err == nil && want.failure != "" {
-					t.Fatalf("%s in %d pieces, the first of %d bytes: %v %s", want.file, len(split), first, err, diff)
-				}
-			}
-		}
-	})
-}
-
-// However a stream is cut it ends once: with its finish, or with an error. What came
-// before the cut is a beginning of the whole.
-func TestCutsEndOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		plugin := openai(t)
-		reset := &egress.Error{Kind: egress.KindReset, Text: "the connection was reset"}
-		for _, whole := range transcripts {
-			text := transcript(t, whole.file)
-			for at := range len(text) {
-				for _, ending := range []error{nil, reset} {
-					events, err := decoded(t, plugin, &pieces{parts: []string{text[:at]}, err: ending})
-					finishes := 0
-					for i, event := range events {
-						if strings.HasPrefix(event, "finish ") {
-							finishes++
-							continue
-						}
-						if !strings.HasPrefix(event, "usage ") && event != whole.events[i] {
-							t.Fatalf("%s cut after %d bytes by %v: event %d is %s", whole.file, at, ending, i, event)
-						}
-					}
-					failed, ok := errors.AsType[*session.ProviderError](providerError(err))
-					if err != nil && !ok || finishes+map[bool]int{true: 1}[ok] != 1 {
-						t.Fatalf("%s cut after %d bytes by %v: %v, then %v", whole.file, at, ending, events, err)
-					}
-					if ok && ending != nil && whole.failure != failed.Message && failed.Message != reset.Text {
-						t.Fatalf("%s cut after %d bytes by %v: %v", whole.file, at, ending, failed)
-					}
-				}
-			}
-		}
-	})
 }
 
 // A codec may say what it likes: the stream has one terminal event, at its end.
@@ -282,7 +202,7 @@ func TestFramesAreBatched(t *testing.T) {
 // A server that leaves the connection open after its last frame does not hold the
 // turn.
 func TestAServerThatDoesNotEnd(t *testing.T) {
-	text := transcript(t, "text.sse")
+	text := transcript(t, "openai", "text")
 	synctest.Test(t, func(t *testing.T) {
 		plugin := openai(t)
 		body, server := io.Pipe()
@@ -292,7 +212,7 @@ func TestAServerThatDoesNotEnd(t *testing.T) {
 			}
 		}()
 		events, err := decoded(t, plugin, body)
-		if diff := cmp.Diff(transcripts[0].events, events); diff != "" || err != nil {
+		if diff := cmp.Diff(recorded(t, "openai", "text").events, events); diff != "" || err != nil {
 			t.Errorf("%v %s", err, diff)
 		}
 	})

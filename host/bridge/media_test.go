@@ -120,7 +120,7 @@ func TestAnImageReachesTheProviderAroundTheGuests(t *testing.T) {
 	client := connect(t, func(w http.ResponseWriter, r *http.Request) {
 		body, _ = io.ReadAll(r.Body)
 		w.Header().Set("Content-Type", "text/event-stream")
-		_, _ = io.WriteString(w, transcript(t, "text.sse"))
+		_, _ = io.WriteString(w, transcript(t, "openai", "text"))
 	})
 	if _, err := streamed(t, NewProvider(codec, "openai", "sse", client, blobs), answered(file)); err != nil {
 		t.Fatal(err)

@@ -73,7 +73,7 @@ func question() session.ModelRequest {
 func TestAnAnswerFromAServer(t *testing.T) {
 	var got *http.Request
 	var body []byte
-	text := transcript(t, "text.sse")
+	text := transcript(t, "openai", "text")
 	client := connect(t, func(w http.ResponseWriter, r *http.Request) {
 		got = r
 		body, _ = io.ReadAll(r.Body)
@@ -81,7 +81,7 @@ func TestAnAnswerFromAServer(t *testing.T) {
 		_, _ = io.WriteString(w, text)
 	})
 	events, err := streamed(t, NewProvider(openai(t), "openai", "sse", client, nil), question())
-	if diff := cmp.Diff(transcripts[0].events, events); diff != "" || err != nil {
+	if diff := cmp.Diff(recorded(t, "openai", "text").events, events); diff != "" || err != nil {
 		t.Errorf("%v %s", err, diff)
 	}
 	if got.Method != "POST" || got.URL.Path != "/v1/chat/completions" || got.Header.Get("X-Team") != "blue" || got.Header.Get("Content-Type") != "application/json" {
@@ -152,7 +152,7 @@ func awsMessage(event, payload string) []byte {
 func TestAnAnswerInAnEventStream(t *testing.T) {
 	var got *http.Request
 	var body []byte
-	for frame, err := range egress.Frames(t.Context(), io.NopCloser(strings.NewReader(transcript(t, "text.sse"))), "sse") {
+	for frame, err := range egress.Frames(t.Context(), io.NopCloser(strings.NewReader(transcript(t, "openai", "text"))), "sse") {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -176,7 +176,7 @@ func TestAnAnswerInAnEventStream(t *testing.T) {
 	}
 	defer client.Close()
 	events, err := streamed(t, NewProvider(openai(t), "openai", "aws-eventstream", client, nil), question())
-	if diff := cmp.Diff(transcripts[0].events, events); diff != "" || err != nil {
+	if diff := cmp.Diff(recorded(t, "openai", "text").events, events); diff != "" || err != nil {
 		t.Errorf("%v %s", err, diff)
 	}
 	if signed := got.Header.Get("Authorization"); !strings.HasPrefix(signed, "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/") || !strings.Contains(signed, "/eu-central-1/bedrock/aws4_request") {

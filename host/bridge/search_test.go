@@ -192,7 +192,7 @@ func TestAttach(t *testing.T) {
 		t.Fatal(err)
 	}
 	for request, want := range map[string]string{
-		`{"path":"large"}`:         `limit: "large" has 33554433 bytes; the most that is attached is 33554432`,
+		`{"path":"large"}`:         `limit: "large" has 20971521 bytes; the most that is attached is 20971520`,
 		`{"path":"sub"}`:           `invalid_input: "sub" is a directory; attach a file`,
 		`{"path":"none"}`:          `not_found: "none": no such file or directory`,
 		`{"path":"private/p.txt"}`: `denied: "private/p.txt": it is in a folder that belongs to Plinth itself`,
@@ -218,8 +218,39 @@ func TestABlobOfAnotherCallOpensNothing(t *testing.T) {
 	if _, err := known.toolContent(t.Context(), part, nil); err == nil || !strings.HasSuffix(err.Error(), "was not given in this call") {
 		t.Errorf("got %v", err)
 	}
-	known.blobs.add(attached.Blob.Digest)
+	known.blobs.add(attached.Blob.Digest, "text/plain")
 	if content, err := known.toolContent(t.Context(), part, nil); err != nil || content.Blob != attached.Blob.Digest {
 		t.Errorf("%+v, %v", content, err)
+	}
+}
+
+// L 308, of a tool's attachment: the bytes that were attached must be what the tool says
+// that they are, and no more than 20 MiB.
+func TestAnAttachmentIsWhatItSays(t *testing.T) {
+	r := newRig(t).stored(t)
+	o := &operations{plugin: r.plugin, reach: r.reach}
+	image := picture(MaxAttachBytes + 1)
+	kept, err := o.keep(t.Context(), image[:100])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for mime, want := range map[string]string{
+		"image/png": "", "text/plain": "", "application/x-thing": "",
+		"image/jpeg": "mime says image/jpeg, but the bytes are image/png; say what the file is", "application/pdf": "mime says application/pdf, but the bytes are image/png; say what the file is",
+	} {
+		for _, part := range []abi.Content{{Type: "file", Mime: mime, Blob: &kept}, {Type: "file", Mime: mime, Data: &abi.Bytes{Length: 100}}} {
+			content, err := o.toolContent(t.Context(), part, image)
+			if want == "" && (err != nil || content.Mime != mime || content.Blob != kept.Digest) || want != "" && (err == nil || err.Error() != want) {
+				t.Errorf("%s: %+v, %v", mime, content, err)
+			}
+		}
+	}
+	whole := abi.Content{Type: "file", Mime: "image/png", Data: &abi.Bytes{Length: MaxAttachBytes}}
+	if content, err := o.toolContent(t.Context(), whole, image); err != nil || content.Blob == "" {
+		t.Errorf("20 MiB: %+v, %v", content, err)
+	}
+	whole.Data.Length++
+	if _, err := o.toolContent(t.Context(), whole, image); err == nil || err.Error() != "the file has 20971521 bytes; the most that is attached is 20971520" {
+		t.Errorf("a byte more: %v", err)
 	}
 }

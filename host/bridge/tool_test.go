@@ -92,6 +92,13 @@ func TestContentThatIsNotPassedOn(t *testing.T) {
 			"The tool probe gave an answer that cannot be read: content 1: malformed message: $bytes [-1, 1] lies outside of 3 raw bytes"},
 		{"a length that overflows", `{"type":"file","mime":"image/png","data":{"$bytes":[1,9223372036854775807]}}`,
 			"The tool probe gave an answer that cannot be read: content 1: malformed message: $bytes [1, 9223372036854775807] lies outside of 3 raw bytes"},
+		// L 308, of a tool's attachment
+		{"a text that says it is an image", `{"type":"file","mime":"image/png","data":{"$bytes":[0,3]}}`,
+			"The tool probe gave an answer that cannot be read: content 1: mime says image/png, but the bytes are text/plain; say what the file is"},
+		{"a text that says it is a document", `{"type":"file","mime":"application/pdf","data":{"$bytes":[0,3]}}`,
+			"The tool probe gave an answer that cannot be read: content 1: mime says application/pdf, but the bytes are text/plain; say what the file is"},
+		{"a file of no bytes that says it is an image", `{"type":"file","mime":"image/webp","data":{"$bytes":[0,0]}}`,
+			"The tool probe gave an answer that cannot be read: content 1: mime says image/webp, but the bytes are text/plain; say what the file is"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -23,6 +23,7 @@ type listed struct {
 	ContextWindow tokens `json:"context_window"`        // Groq
 	MaxContext    tokens `json:"max_context_length"`    // LM Studio, Mistral
 	InputLimit    tokens `json:"inputTokenLimit"`       // Gemini
+	MaxInput      tokens `json:"max_input_tokens"`      // Anthropic
 	Meta          loose[struct {
 		Context      tokens `json:"n_ctx"`       // as it runs now
 		TrainContext tokens `json:"n_ctx_train"` // at most
@@ -30,6 +31,7 @@ type listed struct {
 
 	MaxCompletion tokens `json:"max_completion_tokens"` // Groq
 	OutputLimit   tokens `json:"outputTokenLimit"`      // Gemini
+	MaxTokens     tokens `json:"max_tokens"`            // Anthropic
 	TopProvider   loose[struct {
 		MaxCompletion tokens `json:"max_completion_tokens"`
 	}] `json:"top_provider"` // OpenRouter
@@ -72,12 +74,17 @@ func first[T comparable](values ...T) T {
 	return zero
 }
 
+// found is a model in an answer.
+type found struct {
+	name     string
+	override Override
+}
+
 // parseAnswer answers the models of a list as OpenAI has it, and those who follow it
-// ({"data": […]}), as Ollama has it ({"models": […]}), or alone. rest is how many were
-// left out because they are too many.
-func parseAnswer(answer []byte) (models map[string]Override, rest int, err error) {
+// ({"data": […]}), as Ollama has it ({"models": […]}), or alone.
+func parseAnswer(answer []byte) (models []found, err error) {
 	if len(answer) > MaxAnswer {
-		return nil, 0, fmt.Errorf("the answer has more than %d bytes", MaxAnswer)
+		return nil, fmt.Errorf("the answer has more than %d bytes", MaxAnswer)
 	}
 	var lists struct {
 		Data   []json.RawMessage `json:"data"`
@@ -89,28 +96,21 @@ func parseAnswer(answer []byte) (models map[string]Override, rest int, err error
 		err = json.Unmarshal(answer, &lists)
 	}
 	if err != nil {
-		return nil, 0, errors.New("the answer is not a list of models in JSON; is the base URL that of an API?")
+		return nil, errors.New("the answer is not a list of models in JSON; is the base URL that of an API?")
 	}
 	list := lists.Data
 	if list == nil {
 		list = lists.Models
 	}
 	if list == nil {
-		return nil, 0, errors.New(`the answer has no list "data" and none "models"; is the base URL that of an API?`)
+		return nil, errors.New(`the answer has no list "data" and none "models"; is the base URL that of an API?`)
 	}
-	models = map[string]Override{}
 	for _, one := range list {
-		name, override, ok := parseListed(one)
-		if _, again := models[name]; !ok || again {
-			continue
+		if name, override, ok := parseListed(one); ok {
+			models = append(models, found{name, override})
 		}
-		if len(models) == maxModels {
-			rest++
-			continue
-		}
-		models[name] = override
 	}
-	return models, rest, nil
+	return models, nil
 }
 
 // parseListed reads one model; ok is false for what has no usable name.
@@ -124,8 +124,8 @@ func parseListed(one json.RawMessage) (name string, override Override, ok bool) 
 		return "", Override{}, false
 	}
 	override.Context = int64(first(l.LoadedContext, l.MaxModelLen, l.ContextLength, l.ContextWindow, l.MaxContext,
-		l.Meta.is.Context, l.Meta.is.TrainContext, l.InputLimit))
-	override.Output = int64(first(l.MaxCompletion, l.TopProvider.is.MaxCompletion, l.OutputLimit))
+		l.Meta.is.Context, l.Meta.is.TrainContext, l.InputLimit, l.MaxInput))
+	override.Output = int64(first(l.MaxCompletion, l.TopProvider.is.MaxCompletion, l.OutputLimit, l.MaxTokens))
 	if label := first(l.Label.is, l.Name.is); usable(label) && strings.TrimPrefix(label, "models/") != name {
 		override.Name = label
 	}

@@ -10,6 +10,7 @@ package catalog
 import (
 	"context"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -42,9 +43,15 @@ type Provider struct {
 	Fixed map[string]Override
 	// System is that of models without one of their own.
 	System string
-	// List asks the server for its models and answers what it said: GET models below
-	// the base URL, at most MaxAnswer bytes. Nil when it is not asked.
-	List func(ctx context.Context) ([]byte, error)
+	// List asks the server for its models and yields its answers, page by page, or the
+	// error that ends them. Nil when it is not asked.
+	List func(ctx context.Context) iter.Seq2[Page, error]
+}
+
+// Page is one answer of a server that lists its models.
+type Page struct {
+	Answer []byte // at most MaxAnswer
+	More   bool   // there is another one
 }
 
 // Catalog answers what is known of models. It is safe for use by several goroutines.

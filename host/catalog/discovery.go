@@ -3,6 +3,7 @@ package catalog
 import (
 	"context"
 	"fmt"
+	"iter"
 	"sync"
 	"time"
 
@@ -12,7 +13,8 @@ import (
 // What asking a server may take.
 const (
 	MaxAnswer  = 1 << 20 // bytes of an answer
-	maxModels  = 1000    // of an answer; the rest is left out
+	maxModels  = 1000    // of all answers; the rest is left out
+	maxPages   = 20      // of a list; the rest is not asked for
 	maxWait    = 10 * time.Second
 	retryAfter = time.Minute // between attempts that nobody asked for, after one that failed
 )
@@ -28,7 +30,7 @@ type listing struct {
 // discovery asks one provider's server and keeps what it said.
 type discovery struct {
 	provider string
-	list     func(ctx context.Context) ([]byte, error)
+	list     func(ctx context.Context) iter.Seq2[Page, error]
 	logger   hclog.Logger
 	now      func() time.Time
 	asking   chan struct{} // holds a token while somebody asks
@@ -39,7 +41,7 @@ type discovery struct {
 	last     time.Time // of the last attempt
 }
 
-func newDiscovery(provider string, list func(ctx context.Context) ([]byte, error), logger hclog.Logger, now func() time.Time) *discovery {
+func newDiscovery(provider string, list func(ctx context.Context) iter.Seq2[Page, error], logger hclog.Logger, now func() time.Time) *discovery {
 	return &discovery{provider: provider, list: list, logger: logger, now: now, asking: make(chan struct{}, 1)}
 }
 
@@ -75,28 +77,64 @@ func (d *discovery) known() (known listing, attempts int, due bool) {
 func (d *discovery) ask(ctx context.Context) listing {
 	limited, cancel := context.WithTimeoutCause(ctx, maxWait, fmt.Errorf("it took more than %v", maxWait))
 	defer cancel()
-	answer, err := d.list(limited)
+	told, err := d.pages(limited)
 	if ctx.Err() != nil {
 		known, _, _ := d.known()
 		return known
-	}
-	var models map[string]Override
-	var rest int
-	if err == nil {
-		models, rest, err = parseAnswer(answer)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.attempts++
 	d.last = d.now()
-	switch {
-	case err != nil:
+	if err != nil {
 		d.latest.warning = fmt.Sprintf("the provider %s did not list its models: %v", d.provider, err)
 		d.logger.Warn("models not listed", "provider", d.provider, "error", err)
-	case rest > 0:
-		d.latest = listing{models, fmt.Sprintf("the provider %s lists %d models; the first %d are taken", d.provider, len(models)+rest, len(models))}
-	default:
-		d.latest = listing{models: models}
+		return d.latest
 	}
+	d.latest = told
 	return d.latest
+}
+
+// pages reads the server's list as far as the limits let it.
+func (d *discovery) pages(ctx context.Context) (told listing, err error) {
+	told.models = map[string]Override{}
+	rest, pages := 0, 0
+	for page, err := range d.list(ctx) {
+		if err != nil {
+			return listing{}, err
+		}
+		models, err := parseAnswer(page.Answer)
+		if err != nil {
+			return listing{}, err
+		}
+		rest += told.take(models)
+		pages++
+		switch {
+		case page.More && len(told.models) == maxModels:
+			told.warning = fmt.Sprintf("the provider %s lists more than %d models; the first %d are taken", d.provider, maxModels, maxModels)
+			return told, nil
+		case page.More && pages == maxPages:
+			told.warning = fmt.Sprintf("the provider %s lists its models on more than %d pages; those of the first %d are taken", d.provider, maxPages, maxPages)
+			return told, nil
+		}
+	}
+	if rest > 0 {
+		told.warning = fmt.Sprintf("the provider %s lists %d models; the first %d are taken", d.provider, maxModels+rest, maxModels)
+	}
+	return told, nil
+}
+
+// take adds the models that are new, while there is room, and answers how many more
+// there were.
+func (l *listing) take(models []found) (rest int) {
+	for _, model := range models {
+		switch _, again := l.models[model.name]; {
+		case again:
+		case len(l.models) == maxModels:
+			rest++
+		default:
+			l.models[model.name] = model.override
+		}
+	}
+	return rest
 }

@@ -3,6 +3,8 @@ package catalog_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"iter"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -37,14 +39,24 @@ func (a *answers) asked() int {
 	return a.times
 }
 
-func (a *answers) list(ctx context.Context) ([]byte, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.times++
-	if deadline, ok := ctx.Deadline(); ok {
-		a.within = time.Until(deadline)
+func (a *answers) list(ctx context.Context) iter.Seq2[catalog.Page, error] {
+	return once(func() ([]byte, error) {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.times++
+		if deadline, ok := ctx.Deadline(); ok {
+			a.within = time.Until(deadline)
+		}
+		return []byte(a.text), a.err
+	})
+}
+
+// once is a list of one page.
+func once(answer func() ([]byte, error)) iter.Seq2[catalog.Page, error] {
+	return func(yield func(catalog.Page, error) bool) {
+		text, err := answer()
+		yield(catalog.Page{Answer: text}, err)
 	}
-	return []byte(a.text), a.err
 }
 
 func names(entries []catalog.Entry) (all []string) {
@@ -142,14 +154,16 @@ func TestFailedDiscovery(t *testing.T) {
 func TestDiscoveryTakesTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var times atomic.Int32
-		slow := func(ctx context.Context) ([]byte, error) {
-			times.Add(1)
-			select {
-			case <-time.After(8 * time.Second):
-				return []byte(`{"data":[{"id":"a","max_model_len":7}]}`), nil
-			case <-ctx.Done():
-				return nil, context.Cause(ctx)
-			}
+		slow := func(ctx context.Context) iter.Seq2[catalog.Page, error] {
+			return once(func() ([]byte, error) {
+				times.Add(1)
+				select {
+				case <-time.After(8 * time.Second):
+					return []byte(`{"data":[{"id":"a","max_model_len":7}]}`), nil
+				case <-ctx.Done():
+					return nil, context.Cause(ctx)
+				}
+			})
 		}
 		c := newCatalog(t, catalog.Options{Providers: map[string]catalog.Provider{"p": {List: slow}}})
 		hasty, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -174,7 +188,9 @@ func TestDiscoveryTakesTime(t *testing.T) {
 
 func TestDiscoveryIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		hang := func(ctx context.Context) ([]byte, error) { <-ctx.Done(); return nil, context.Cause(ctx) }
+		hang := func(ctx context.Context) iter.Seq2[catalog.Page, error] {
+			return once(func() ([]byte, error) { <-ctx.Done(); return nil, context.Cause(ctx) })
+		}
 		c := newCatalog(t, catalog.Options{Providers: map[string]catalog.Provider{"p": {List: hang}, "q": {List: hang}}})
 		begin := time.Now()
 		_, warnings := c.List(t.Context(), catalog.Selection{})
@@ -186,4 +202,56 @@ func TestDiscoveryIsBounded(t *testing.T) {
 			t.Error(diff)
 		}
 	})
+}
+
+// TestListsOfSeveralPages: their models are one list, as far as the limits let it, and a
+// page that fails fails the whole.
+func TestListsOfSeveralPages(t *testing.T) {
+	page := func(first, models int) string {
+		var list []string
+		for i := range models {
+			list = append(list, fmt.Sprintf(`{"id":"m%04d"}`, first+i))
+		}
+		return `{"data":[` + strings.Join(list, ",") + `]}`
+	}
+	endless := func(models int) func(int) (string, bool, error) {
+		return func(at int) (string, bool, error) { return page(at*models, models), true, nil }
+	}
+	for name, c := range map[string]struct {
+		page   func(at int) (answer string, more bool, err error)
+		asked  int
+		models int
+		warns  string
+	}{
+		"three":          {func(at int) (string, bool, error) { return page(at*7, 10), at < 2, nil }, 3, 24, ""},
+		"an empty one":   {func(at int) (string, bool, error) { return page(0, 0), at < 1, nil }, 2, 0, ""},
+		"one large":      {func(int) (string, bool, error) { return page(0, 1007), false, nil }, 1, 1000, "the provider p lists 1007 models; the first 1000 are taken"},
+		"many models":    {endless(300), 4, 1000, "the provider p lists more than 1000 models; the first 1000 are taken"},
+		"many pages":     {endless(2), 20, 40, "the provider p lists its models on more than 20 pages; those of the first 20 are taken"},
+		"just so many":   {func(at int) (string, bool, error) { return page(at*2, 2), at < 19, nil }, 20, 40, ""},
+		"one that fails": {func(at int) (string, bool, error) { return page(at, 1), true, []error{nil, errors.New("no")}[at] }, 2, 0, "the provider p did not list its models: no"},
+		"one that is no list": {func(at int) (string, bool, error) { return []string{page(0, 1), "<html>"}[at], true, nil }, 2, 0,
+			"the provider p did not list its models: the answer is not a list of models in JSON; is the base URL that of an API?"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			asked := 0
+			list := func(context.Context) iter.Seq2[catalog.Page, error] {
+				return func(yield func(catalog.Page, error) bool) {
+					for more := true; more; asked++ {
+						var answer string
+						var err error
+						answer, more, err = c.page(asked)
+						if !yield(catalog.Page{Answer: []byte(answer), More: more}, err) {
+							asked++
+							return
+						}
+					}
+				}
+			}
+			entries, warnings := newCatalog(t, catalog.Options{Providers: map[string]catalog.Provider{"p": {List: list}}}).List(t.Context(), catalog.Selection{})
+			if asked != c.asked || len(entries) != c.models || strings.Join(warnings, "\n") != c.warns {
+				t.Errorf("%d pages, %d models, %q", asked, len(entries), warnings)
+			}
+		})
+	}
 }

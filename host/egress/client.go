@@ -163,6 +163,17 @@ func (c *Client) target(request Request) (Target, error) {
 	return target, checkLength(target)
 }
 
+// CheckRequest refuses a request that a client with this auth would refuse whatever its
+// base URL is. Errors are of type *Error.
+func (a Auth) CheckRequest(request Request) error {
+	c := &Client{base: &url.URL{}, injector: &injector{credential: Credential{Auth: a.withDefaults()}}}
+	if _, err := c.target(request); err != nil {
+		return err
+	}
+	_, err := guestHeaders(request.Headers, c.injector.headers(), Limits{}.defaults(Limits{}))
+	return err
+}
+
 // Close drops the idle connections. Responses still open stay their callers'.
 func (c *Client) Close() error {
 	c.injector.Close()

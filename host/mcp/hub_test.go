@@ -31,13 +31,13 @@ func TestAServerOverStdio(t *testing.T) {
 		{"fail", `{}`, "failed: the disk is full"},
 		{"refuse", `{}`, "failed: The MCP server local refused the call: not today"},
 		{"big", `{}`, "limit: The MCP server local answered with 1048577 bytes of text, the limit is 1048576; ask for less"},
-		{"rich", ``, "look\n[image/png image blob1]\nResource a: file:///a\nmem:/b:\ninside\n[application/octet-stream c.bin blob2]\n{\"n\":1}"},
+		{"rich", ``, "look\n[image/png image blob1]\n[image/gif image blob2]\nResource a: file:///a\nmem:/b:\ninside\n[application/octet-stream c.bin blob3]\n{\"n\":1}"},
 	} {
 		if got := r.call("local_"+test.tool, test.input); got != test.want {
 			t.Errorf("%s: %s", test.tool, got)
 		}
 	}
-	if r.blobs.kept["blob1"] != "png" || r.blobs.kept["blob2"] != "\x00\x01" {
+	if r.blobs.kept["blob1"] != "\x89PNG\r\n\x1a\n" || r.blobs.kept["blob3"] != "\x00\x01" {
 		t.Errorf("%q", r.blobs.kept)
 	}
 	if log := r.log.String(); !strings.Contains(log, "serving usual [secret]") {

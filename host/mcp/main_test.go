@@ -118,7 +118,7 @@ func usualTools(server *sdk.Server) {
 		})
 	textTool(server, "rich", "Answers all kinds of content.", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		return &sdk.CallToolResult{StructuredContent: map[string]any{"n": 1}, Content: []sdk.Content{
-			&sdk.TextContent{Text: "look"}, &sdk.ImageContent{Data: []byte("png"), MIMEType: "image/png"},
+			&sdk.TextContent{Text: "look"}, &sdk.ImageContent{Data: []byte("\x89PNG\r\n\x1a\n"), MIMEType: "image/png"}, &sdk.ImageContent{Data: []byte("GIF89a"), MIMEType: "image/png"},
 			&sdk.ResourceLink{URI: "file:///a", Name: "a"}, &sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: "mem:/b", Text: "inside"}},
 			&sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: "mem:/c.bin", Blob: []byte{0, 1}}},
 		}}, nil

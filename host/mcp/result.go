@@ -10,6 +10,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/plinthhost/plinth/host/filetype"
 	"github.com/plinthhost/plinth/session"
 )
 
@@ -105,15 +106,18 @@ func (o *outcome) file(ctx context.Context, name, kind string, value []byte) err
 	if o.files++; o.files > maxFiles {
 		return refuse(kindLimit, "The MCP server %s answered with more than %d files, the limit; ask for less", o.server, maxFiles)
 	}
-	media, _, err := mime.ParseMediaType(kind)
-	if err != nil || !strings.Contains(media, "/") {
-		media = "application/octet-stream"
+	kind, _, err := mime.ParseMediaType(kind)
+	if err != nil || !strings.Contains(kind, "/") {
+		kind = "application/octet-stream"
+	}
+	if found := filetype.Found(value); filetype.Check(kind, found) != nil {
+		kind = found // servers say PNG of everything
 	}
 	digest, err := o.hub.options.Blobs.Put(ctx, value)
 	if err != nil {
 		return fmt.Errorf("keep a file of %d bytes: %w", len(value), err)
 	}
-	o.output.Content = append(o.output.Content, session.ToolContent{Type: "file", Mime: media, Name: name, Blob: digest})
+	o.output.Content = append(o.output.Content, session.ToolContent{Type: "file", Mime: kind, Name: name, Blob: digest})
 	return nil
 }
 

@@ -3,6 +3,7 @@ package plugin
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -115,9 +116,42 @@ func (c *checker) providers(m *abi.Manifest) error {
 		if err := egress.CheckFraming(provider.Framing); err != nil {
 			return c.fail(at+"framing", "%v", err)
 		}
-		if _, err := bridge.AuthOf(provider.Auth); err != nil {
+		auth, err := bridge.AuthOf(provider.Auth)
+		if err != nil {
 			return c.fail(at+"auth", "%v", err)
 		}
+		if err := c.discover(at+"discover.", auth, provider.Discover); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// discover refuses a request for the list of models that could never be made.
+func (c *checker) discover(at string, auth egress.Auth, d abi.ManifestDiscover) error {
+	request := egress.Request{Method: http.MethodGet}
+	for _, part := range []struct {
+		key string
+		set func()
+	}{
+		{"path", func() { request.Path = d.Path }},
+		{"headers", func() { request.Headers = d.Headers }},
+		{"query", func() { request.Query = d.Query }},
+	} {
+		part.set()
+		if err := auth.CheckRequest(request); err != nil {
+			return c.fail(at+part.key, "%v", err)
+		}
+	}
+	if (d.PageFrom == "") != (d.PageQuery == "") {
+		return c.fail(at+"page_from", "the member that names the next page and page_query, the parameter that asks for it, go together")
+	}
+	if _, ok := d.Query[d.PageQuery]; ok {
+		return c.fail(at+"page_query", "%q is in query too; it can have one value", clip(d.PageQuery))
+	}
+	request.Query = map[string]string{d.PageQuery: ""}
+	if err := auth.CheckRequest(request); d.PageQuery != "" && err != nil {
+		return c.fail(at+"page_query", "%v", err)
 	}
 	return nil
 }

@@ -10,7 +10,6 @@ import (
 
 	abi "github.com/plinthhost/plinth/abi/v1"
 	"github.com/plinthhost/plinth/host/bridge"
-	"github.com/plinthhost/plinth/host/egress"
 	"github.com/plinthhost/plinth/registry"
 	"github.com/plinthhost/plinth/session"
 )
@@ -118,9 +117,8 @@ func codec(manifest abi.Manifest, name, wanted string) (abi.ManifestProvider, er
 	return abi.ManifestProvider{}, fmt.Errorf("providers.%s: the plugin %s has no provider codec %q", name, manifest.ID, wanted)
 }
 
-// CodecAuth is where the secret goes in requests to a server that a plugin's only codec
-// speaks with.
-func (m *Manager) CodecAuth(id string) (egress.Auth, error) {
+// Codec is what the manifest of a serving plugin says of its only codec.
+func (m *Manager) Codec(id string) (abi.ManifestProvider, error) {
 	m.mu.Lock()
 	s := m.slots[place{id, ""}]
 	m.mu.Unlock()
@@ -129,7 +127,7 @@ func (m *Manager) CodecAuth(id string) (egress.Auth, error) {
 		_, serving = s.look()
 	}
 	if serving == nil || len(serving.candidate.Manifest.Providers) != 1 {
-		return egress.Auth{}, fmt.Errorf("its plugin %s does not serve, or does not have one codec", id)
+		return abi.ManifestProvider{}, fmt.Errorf("its plugin %s does not serve, or does not have one codec", id)
 	}
-	return bridge.AuthOf(serving.candidate.Manifest.Providers[0].Auth)
+	return serving.candidate.Manifest.Providers[0], nil
 }

@@ -70,11 +70,22 @@ func DecodeManifest(file string, text []byte, beside fs.FS) (abi.Manifest, error
 // spelling refuses keys with capitals, which the decoder would take for those without.
 func (c *checker) spelling() error {
 	for _, path := range slices.Sorted(maps.Keys(c.lines)) {
-		if strings.ToLower(path) != path {
+		if own := ownKey(path); strings.ToLower(own) != own {
 			return c.fail(path, "there is no such key; all are in small letters")
 		}
 	}
 	return nil
+}
+
+// ownKey is the part of a path that the manifest decides on: parameters and headers are
+// called as others called them.
+func ownKey(path string) string {
+	for _, table := range []string{".discover.query.", ".discover.headers."} {
+		if own, _, found := strings.Cut(path, table); found {
+			return own
+		}
+	}
+	return path
 }
 
 func decodeError(file string, err error) error {

@@ -53,6 +53,7 @@ removable = true
 id = "codec"
 framing = "ndjson"
 auth = { kind = "header", name = "Authorization", value = "Bearer {secret}" }
+discover = { path = "v1/models", query = { pageLimit = "9" }, headers = { X-Version = "2" }, page_from = "next", page_query = "after" }
 
 [[transform]]
 name = "rules"
@@ -108,8 +109,9 @@ output = "out.json"
 		Config: &abi.ManifestConfig{Schema: `{"type":"object"} `},
 		Tools: []abi.ManifestTool{{Name: "weather", Description: "Tells the weather", Input: `{"required":["place"]}`, Output: `{"type":"object"}`,
 			Permission: map[string]any{"action": "weather", "resource": "place"}, Effects: []string{"read", "network"}, Idempotent: true, TimeoutMS: 5000}},
-		Contexts:   []abi.ManifestContext{{Key: "acme/weather/now", Removable: true}},
-		Providers:  []abi.ManifestProvider{{ID: "codec", Framing: "ndjson", Auth: abi.ManifestAuth{Kind: "header", Name: "Authorization", Value: "Bearer {secret}"}}},
+		Contexts: []abi.ManifestContext{{Key: "acme/weather/now", Removable: true}},
+		Providers: []abi.ManifestProvider{{ID: "codec", Framing: "ndjson", Auth: abi.ManifestAuth{Kind: "header", Name: "Authorization", Value: "Bearer {secret}"},
+			Discover: abi.ManifestDiscover{Path: "v1/models", Query: map[string]string{"pageLimit": "9"}, Headers: map[string]string{"X-Version": "2"}, PageFrom: "next", PageQuery: "after"}}},
 		Transforms: []abi.ManifestTransform{{Name: "rules", Reads: []string{"system", "tools"}, Writes: []string{"system"}, Order: 50, OnError: "skip"}},
 		Request: abi.ManifestRequest{
 			FS: []abi.ManifestFS{{Root: "project", Access: "read", Reason: "to see it"}},
@@ -146,6 +148,9 @@ func TestManifestsThatAreRefused(t *testing.T) {
 	}
 	secret := func(lines ...string) string {
 		return api(append([]string{`reason = "r"`, "[[request.secret]]"}, lines...)...)
+	}
+	discovers := func(members string) string {
+		return table("[[provider]]", `id = "a"`, `framing = "sse"`, `auth = { kind = "header", name = "X-Key" }`, "discover = { "+members+" }")
 	}
 	tests := []struct{ name, text, want string }{
 		{"empty", "", "plugin.toml: schema: it is missing; a manifest begins with schema = 1"},
@@ -234,6 +239,18 @@ func TestManifestsThatAreRefused(t *testing.T) {
 		{"provider whose auth sets a header of the connection", table("[[provider]]", `id = "a"`, `framing = "sse"`, `auth = { kind = "header", name = "Host" }`), `plugin.toml:8: provider.auth: the header "Host" is the host's to set`},
 		{"provider whose auth has no name", table("[[provider]]", `id = "a"`, `framing = "sse"`, `auth = { kind = "header" }`), "plugin.toml:8: provider.auth: auth kind header needs a name"},
 		{"provider whose auth has no secret", table("[[provider]]", `id = "a"`, `framing = "sse"`, `auth = { kind = "query", name = "k", value = "v" }`), "plugin.toml:8: provider.auth: the value of auth must have {secret} in it"},
+		{"provider whose models are above its server", discovers(`path = "../models"`), `plugin.toml:9: provider.discover.path: the path "../models": it must have no empty step, no . and no ..`},
+		{"provider whose models are asked for with a query in the path", discovers(`path = "models?limit=9"`), "plugin.toml:9: provider.discover.path: the path \"models?limit=9\": it must have no ? and no #; a query is given apart"},
+		{"provider whose models are asked for with the host's header", discovers(`headers = { Authorization = "x" }`), `plugin.toml:9: provider.discover.headers: the header "Authorization" is the host's to set`},
+		{"provider whose models are asked for with the secret's header", discovers(`headers = { X-Key = "x" }`), `plugin.toml:9: provider.discover.headers: the header "X-Key" is the host's to set`},
+		{"provider whose models are asked for with a long query", discovers(`query = { a = "` + strings.Repeat("x", 1<<16) + `" }`), `plugin.toml:9: provider.discover.query: the URL has 65545 bytes, the limit is 8192`},
+		{"provider whose pages have no parameter", discovers(`page_from = "next"`), "plugin.toml:9: provider.discover.page_from: the member that names the next page and page_query, the parameter that asks for it, go together"},
+		{"provider whose pages have no member", discovers(`page_query = "after"`), "plugin.toml:9: provider.discover.page_from: the member that names the next page"},
+		{"provider whose parameter of pages has two values", discovers(`page_from = "next", page_query = "a", query = { a = "1" }`), `plugin.toml:9: provider.discover.page_query: "a" is in query too; it can have one value`},
+		{"provider whose parameter of pages is the secret's", strings.Replace(discovers(`page_from = "next", page_query = "K"`), `"header", name = "X-Key"`, `"query", name = "k"`, 1),
+			`plugin.toml:9: provider.discover.page_query: the query's "K" is the host's to set`},
+		{"provider whose models have a key with capitals", table("[[provider]]", `id = "a"`, `framing = "sse"`, "[provider.discover]", `Query = { aB = "" }`), `plugin.toml:9: provider.discover.Query: there is no such key; all are in small letters`},
+		{"provider whose models have another key", table("[[provider]]", `id = "a"`, `framing = "sse"`, "[provider.discover]", `pages = 3`), `plugin.toml:9: provider.discover.pages: there is no such key`},
 
 		{"transform without a name", table("[[transform]]", `writes = ["system"]`), `plugin.toml:5: transform.name: "" must be lower-case letters, digits and hyphens`},
 		{"the same transform twice", transform(`writes = ["system"]`, "[[transform]]", `name = "rules"`), `plugin.toml:9: transform.name: "rules" is declared twice`},

@@ -13,7 +13,7 @@ import (
 func TestMediaCases(t *testing.T) {
 	sessiontest.Cases(t, "L", []sessiontest.Case{
 		{Number: 308, Text: "A file that is not of the type that is told, that comes as a data URL or as base64, or that has more than 20 MiB, is refused before there is any request.",
-			Ours: "The door of uploads refuses it (bad_request, too_large). Nothing there takes base64: files come as their bytes, and the host writes the base64 of requests itself.",
+			Ours: "The door of uploads refuses it (bad_request, too_large). Nothing there takes base64: files come as their bytes, and the host writes the base64 of requests itself. What a tool attaches is held to the same by the tool's call, which fails; a file of an MCP server gets the type that its bytes tell.",
 			Run:  filesAreRefused},
 	})
 }

@@ -3,6 +3,9 @@ package trust
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -71,9 +74,29 @@ func providerItems(m abi.Manifest) []item {
 	var items []item
 	for _, provider := range m.Providers {
 		auth := strings.TrimSpace(fmt.Sprintf("%s %s %s", provider.Auth.Kind, provider.Auth.Name, provider.Auth.Value))
-		items = append(items, item{name: provider.ID, fields: []Field{{Name: "framing", New: provider.Framing}, {Name: "auth", New: auth}}})
+		items = append(items, item{name: provider.ID, fields: []Field{{Name: "framing", New: provider.Framing}, {Name: "auth", New: auth}, {Name: "discover", New: discover(provider.Discover)}}})
 	}
 	return items
+}
+
+// discover is the request for the list of models in one line, "" for the usual one.
+func discover(d abi.ManifestDiscover) string {
+	query := url.Values{}
+	for name, value := range d.Query {
+		query.Set(name, value)
+	}
+	if d.PageQuery != "" {
+		query.Set(d.PageQuery, "{"+d.PageFrom+"}")
+	}
+	text := d.Path
+	if len(query) > 0 {
+		text += "?" + query.Encode()
+	}
+	parts := []string{text}
+	for _, name := range slices.Sorted(maps.Keys(d.Headers)) {
+		parts = append(parts, name+": "+d.Headers[name])
+	}
+	return strings.TrimSpace(strings.Join(parts, " "))
 }
 
 func transformItems(m abi.Manifest) []item {

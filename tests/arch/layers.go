@@ -21,7 +21,7 @@ func Layers() []Layer {
 		{"recordings", []string{"host/replay"}},
 		{"second engine", []string{"host/extism"}},
 		{"servers of tools", []string{"host/mcp"}},
-		{"services", []string{"host/builtin", "host/catalog", "host/depot", "host/egress", "host/fsys", "host/legacy", "host/offline", "host/outputs", "host/probation", "host/process", "host/share", "host/shell", "host/skill", "host/snapshot", "host/wasm", "host/watch", "plugins/builtin"}},
+		{"services", []string{"host/builtin", "host/catalog", "host/depot", "host/egress", "host/filetype", "host/fsys", "host/legacy", "host/offline", "host/outputs", "host/probation", "host/process", "host/share", "host/shell", "host/skill", "host/snapshot", "host/wasm", "host/watch", "plugins/builtin"}},
 		{"trust", []string{"host/trust"}},
 		{"front matter", []string{"host/markdown"}},
 		{"search parts", []string{"host/fsys/ignore", "host/fsys/search"}},

@@ -88,6 +88,8 @@ func manifestKeys(w *table, above string, t reflect.Type) {
 			continue
 		case inner.Kind() == reflect.Slice:
 			kind = "list of strings"
+		case inner.Kind() == reflect.Map:
+			kind = "table of strings"
 		case inner.Kind() == reflect.Interface:
 			kind = "table or string"
 		case inner.Kind() == reflect.Bool:

@@ -80,7 +80,9 @@ func ReadCache(records map[string]json.RawMessage, auto Cache) (Cache, error) {
 		}
 		c.Hour = *fields.TTL >= hourSeconds
 	}
-	return c, c.readMessages(fields.Messages)
+	// Not in one line with the return: which of the two comes first is the compiler's.
+	err := c.readMessages(fields.Messages)
+	return c, err
 }
 
 func (c *Cache) readMessages(value json.RawMessage) error {
