@@ -27,7 +27,14 @@ const patience = 20 * time.Second
 // detector that takes longer than a context source may.
 var compiled string
 
+// keptPrivate has this test program keep itself private, and wait. It runs as somebody who
+// sees no folder of the tests and needs none.
+const keptPrivate = "PLINTH_TEST_KEPT_PRIVATE"
+
 func TestMain(m *testing.M) {
+	if os.Getenv(keptPrivate) != "" {
+		os.Exit(m.Run())
+	}
 	folder, err := os.MkdirTemp("", "plinth")
 	if err == nil {
 		compiled = filepath.Join(folder, "cache")

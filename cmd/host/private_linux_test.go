@@ -10,9 +10,6 @@ import (
 	"testing"
 )
 
-// keptPrivate has this test program keep itself private, and wait.
-const keptPrivate = "PLINTH_TEST_KEPT_PRIVATE"
-
 // A command that runs as the same user cannot read the host's environment.
 func TestMemoryIsPrivate(t *testing.T) {
 	if os.Getenv(keptPrivate) != "" {
