@@ -21,6 +21,8 @@ PACKAGES := ./... $(GUESTS)
 # Runs a command with the builtins compiled once for all packages: scripts/warm.
 WARM := GO='$(GO)' scripts/warm
 
+# Packages that are tested at once. Tests wait more than they compute, so two cores take more than two.
+JOBS        ?= $(shell n=$$(getconf _NPROCESSORS_ONLN); echo $$((n > 4 ? n : 4)))
 FUZZTIME    ?= 10s
 CRASH_COUNT ?= 3
 SEQUENCES   ?= 10000
@@ -48,12 +50,13 @@ demo: build ## a session from prompt to answer, without a key or a network
 
 # Never from the cache: tests that build the program depend on more than go test sees.
 test: prerequisites ## all tests that need nothing but Go and a C compiler
-	$(WARM) $(GO) test -count=1 $(PACKAGES)
+	$(WARM) $(GO) test -p $(JOBS) -count=1 $(PACKAGES)
 
-# Without the packages that do nothing but start programs: those are built without the detector.
+# Without the packages that do nothing but start programs, which are built without the detector, and without those in which
+# nothing runs side by side: the guests, and the cases that one guest after the other is put through.
 race: prerequisites ## the tests under the race detector
-	packages=$$($(GO) list $(PACKAGES) | grep -v '/tests/e2e$$\|/tests/docs$$') && \
-		$(WARM) $(GO) test -race -timeout 30m $$packages
+	packages=$$($(GO) list ./... | grep -v '/tests/\(e2e\|docs\|golden\|conformance\|extism\|bench/.*\)$$') && \
+		$(WARM) $(GO) test -p $(JOBS) -race -timeout 30m $$packages
 
 arch: prerequisites ## the rules on imports and package state
 	$(GO) test -count=1 ./tests/arch

@@ -98,13 +98,8 @@ func newRig(t *testing.T) *rig {
 	if err := os.Mkdir(r.project, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.CopyFS(filepath.Join(r.data, "cache"), os.DirFS(compiled)); err != nil {
+	if err := warm.Share(filepath.Join(r.data, "cache"), compiled); err != nil {
 		t.Fatal(err)
-	}
-	for _, private := range []string{r.data, filepath.Join(r.data, "cache")} {
-		if err := os.Chmod(private, 0o700); err != nil {
-			t.Fatal(err)
-		}
 	}
 	r.write(".env", "KEY=1\n")
 	r.start()

@@ -191,7 +191,9 @@ func TestSplitsGiveTheSameEvents(t *testing.T) {
 		splits := [][]string{{bytes}, nil}
 		for at := range len(bytes) {
 			splits[1] = append(splits[1], bytes[at:at+1])
-			splits = append(splits, []string{bytes[:at+1], bytes[at+1:]})
+			if at%everyByte == 0 {
+				splits = append(splits, []string{bytes[:at+1], bytes[at+1:]})
+			}
 		}
 		for _, split := range splits {
 			first := len(split[0])
@@ -208,7 +210,7 @@ func TestSplitsGiveTheSameEvents(t *testing.T) {
 func TestCutsEndOnce(t *testing.T) {
 	reset := &egress.Error{Kind: egress.KindReset, Text: "the connection was reset"}
 	eachTranscript(t, func(t *testing.T, bytes string, whole meaning, decode func(*pieces) meaning) {
-		for at := range len(bytes) {
+		for at := 0; at < len(bytes); at += everyByte {
 			for _, ending := range []error{nil, reset} {
 				got := decode(&pieces{parts: []string{bytes[:at]}, err: ending})
 				finishes := 0

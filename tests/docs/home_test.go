@@ -111,11 +111,7 @@ func (h *home) fill() error {
 	if err := os.MkdirAll(h.path(data), 0o700); err != nil {
 		return err
 	}
-	output, err := exec.Command("cp", "-Rp", from.path(data+"/cache"), h.path(data+"/cache")).CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("copy the compiled builtins: %w\n%s", err, output)
-	}
-	return nil
+	return warm.Share(h.path(data+"/cache"), from.path(data+"/cache"))
 }
 
 func (h *home) path(name string) string { return filepath.Join(h.folder, name) }

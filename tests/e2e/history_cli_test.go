@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/plinthhost/plinth/client/protocol"
+	"github.com/plinthhost/plinth/tests/warm"
 )
 
 // done runs a command line that must succeed and answers its output.
@@ -211,7 +212,7 @@ func TestCarriedByHand(t *testing.T) {
 	a.says("doctor --data "+elsewhere, "replayed", "0 differences", restored.Log)
 
 	// Elsewhere it goes on.
-	if err := os.CopyFS(filepath.Join(elsewhere, "cache"), os.DirFS(compiled)); err != nil {
+	if err := warm.Share(filepath.Join(elsewhere, "cache"), compiled); err != nil {
 		t.Fatal(err)
 	}
 	a.private(a.folder)

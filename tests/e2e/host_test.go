@@ -91,7 +91,7 @@ func newWorld(t *testing.T) *world {
 		"HOME=" + folder, "XDG_CONFIG_HOME=" + filepath.Join(folder, "config"), "XDG_DATA_HOME=" + filepath.Join(folder, "data"),
 		"PATH=" + os.Getenv("PATH"), "TZ=UTC",
 	}}
-	if err := os.CopyFS(filepath.Join(folder, "data/plinth/cache"), os.DirFS(compiled)); err != nil {
+	if err := warm.Share(filepath.Join(folder, "data/plinth/cache"), compiled); err != nil {
 		t.Fatal(err)
 	}
 	w.private(folder)
