@@ -48,7 +48,7 @@ type request struct {
 	message     string
 	call        string
 	action      string // empty for a question
-	at          int64 // the sequence at which it was asked
+	at          int64  // the sequence at which it was asked
 	open        bool
 	withdrawn   bool
 	declined    bool
