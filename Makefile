@@ -113,8 +113,10 @@ bench-hello: prerequisites ## figures of what a model is sent for "hello"
 bench-codec: prerequisites ## figures of the providers' codecs
 	$(GO) run ./tests/bench/codec
 
-bench-builtins: prerequisites ## figures of the builtin tools, against plain Go
+bench-builtins: prerequisites ## figures of the builtin tools, against plain Go, of the codecs, and of a turn
 	$(GO) run ./tests/bench/builtins
+	$(GO) run ./tests/bench/codec
+	$(GO) run ./tests/bench/turn
 
 bench-reload: prerequisites ## figures of replacing plugins
 	$(GO) run ./tests/bench/reload machine save blocked

@@ -2,6 +2,7 @@ package hostile
 
 import (
 	"context"
+	"time"
 
 	"github.com/plinthhost/plinth/host/wasm"
 	w "github.com/plinthhost/plinth/host/wasm/wasmtest"
@@ -43,7 +44,8 @@ func answering() []hostile {
 		{name: "an operation's name outside of the memory", module: asks([2]int32{-4, 8}, [2]int32{0, 0}), operations: silent, kind: wasm.KindTrap, text: "outside"},
 		{name: "an operation's request outside of the memory", module: asks([2]int32{0, 4}, [2]int32{65530, 100}), operations: silent, kind: wasm.KindTrap, text: "outside"},
 		{name: "69 an operation that panics", module: asks([2]int32{0, 4}, [2]int32{0, 0}),
-			operations: operations(func(context.Context, string, []byte) []byte { panic("our own bug") }), kind: wasm.KindHost, text: "our own bug"},
+			operations: operations(func(context.Context, string, []byte) []byte { panic("our own bug") }), kind: wasm.KindHost, text: "our own bug",
+			limits: wasm.Limits{Deadline: 10 * time.Second}}, // a busy machine must not end it
 		{name: "operations without end", module: func(m *w.Module) {
 			ask, _ := m.Operations()
 			m.Core()

@@ -25,15 +25,12 @@ const (
 // measureFiles compares the tools of core/files with what a program does that just
 // wants the same lines: no rules, no ignore files, no bounds.
 func measureFiles(ctx context.Context) error {
-	folder, err := os.MkdirTemp(os.Getenv("PLINTH_BENCH_DIR"), "plinth-bench-")
+	folder, err := scratch()
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(folder)
-	if folder, err = filepath.EvalSymlinks(folder); err == nil {
-		err = plantPackages(folder)
-	}
-	if err != nil {
+	if err = plantPackages(folder); err != nil {
 		return fmt.Errorf("make the tree: %w", err)
 	}
 	bench, err := newWorkbench(ctx, "core/files", folder, &bridge.Reach{Services: &bridge.Services{Clock: session.SystemClock{}},
@@ -56,24 +53,7 @@ func comparisons(ctx context.Context, bench *workbench) error {
 		{"glob", `{"pattern":"**/file1*.go","limit":1000}`, func() (string, error) { return p.glob("file1*.go") }},
 		{"grep", `{"pattern":"func Needle\\d+\\(","limit":1000}`, func() (string, error) { return p.grep(`func Needle\d+\(`) }},
 	} {
-		call, err := bench.tool(c.tool, c.input)
-		if err != nil {
-			return err
-		}
-		err = comparison{name: c.tool, calls: callsOfFiles,
-			ours: func(ctx context.Context) (int, error) {
-				output, err := call(ctx)
-				if err != nil {
-					return 0, err
-				}
-				return lines(output.Content[0].Text), nil
-			},
-			plain: func() (int, error) {
-				text, err := c.plain()
-				return lines(text), err
-			},
-		}.run(ctx)
-		if err != nil {
+		if err := bench.compare(ctx, c.tool, callsOfFiles, c.input, c.plain); err != nil {
 			return err
 		}
 	}

@@ -21,6 +21,9 @@ type part struct {
 func parts() []part {
 	return []part{
 		{"files", measureFiles},
+		{"changes", measureChanges},
+		{"commands", measureCommands},
+		{"pages", measurePages},
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -13,6 +15,7 @@ import (
 	"github.com/plinthhost/plinth/host/wasm"
 	"github.com/plinthhost/plinth/plugins/builtin"
 	"github.com/plinthhost/plinth/session"
+	"github.com/plinthhost/plinth/tests/bench/measure"
 )
 
 // workbench runs tools of one packed builtin as the host does, in a folder.
@@ -62,6 +65,59 @@ func (w *workbench) tool(name, input string) (func(ctx context.Context) (session
 		}
 		return output, err
 	}, nil
+}
+
+// compare measures a tool that answers text against plain Go that answers as many lines.
+func (w *workbench) compare(ctx context.Context, name string, calls int, input string, plain func() (string, error)) error {
+	call, err := w.tool(name, input)
+	if err != nil {
+		return err
+	}
+	return comparison{name: name, calls: calls,
+		ours: func(ctx context.Context) (int, error) {
+			output, err := call(ctx)
+			if err != nil {
+				return 0, err
+			}
+			return lines(output.Content[0].Text), nil
+		},
+		plain: func() (int, error) {
+			text, err := plain()
+			return lines(text), err
+		},
+	}.run(ctx)
+}
+
+// alone measures a tool with nothing to compare it with.
+func (w *workbench) alone(ctx context.Context, name, told, input string) error {
+	call, err := w.tool(name, input)
+	if err != nil {
+		return err
+	}
+	var times []float64
+	for round := range measure.Rounds + 1 {
+		us, _, err := timed(callsOutside, func() (int, error) {
+			_, err := call(ctx)
+			return 0, err
+		})
+		if err != nil {
+			return fmt.Errorf("%s: %w", told, err)
+		}
+		if round > 0 {
+			times = append(times, us)
+		}
+	}
+	figure(told, measure.Median(times), "us")
+	return nil
+}
+
+// scratch is an empty folder, for the caller to remove.
+func scratch() (string, error) {
+	folder, err := os.MkdirTemp(os.Getenv("PLINTH_BENCH_DIR"), "plinth-bench-")
+	if err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(folder)
 }
 
 // deciding decides by rules, and asks nobody.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -78,6 +79,25 @@ func (h *host) status(field string) (float64, error) { return h.proc("status", f
 
 // written is how many bytes the process has had written to disk.
 func (h *host) written() (float64, error) { return h.proc("io", "write_bytes:") }
+
+// used is the processor time of the process in milliseconds.
+func (h *host) used() (float64, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", h.command.Process.Pid))
+	if err != nil {
+		return 0, err
+	}
+	// Behind the name, which may hold anything: user and system time are the fields 14 and 15.
+	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+	var ticks float64
+	for _, field := range fields[11:13] {
+		n, err := strconv.ParseFloat(field, 64)
+		if err != nil {
+			return 0, fmt.Errorf("/proc/stat of the host: %w", err)
+		}
+		ticks += n
+	}
+	return ticks * 10, nil
+}
 
 func (h *host) proc(file, field string) (float64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", h.command.Process.Pid, file))

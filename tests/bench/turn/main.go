@@ -89,7 +89,39 @@ func (m *machine) figures() error {
 	if err := h.overhead(ctx, fsync); err != nil {
 		return err
 	}
+	if err := h.processor(ctx); err != nil {
+		return err
+	}
 	return h.disk(ctx)
+}
+
+// processor is what a turn takes of the processor in the host, with the codec in Wasm,
+// 50 deltas, and all context sources and tools of the builtins. Linux counts it in
+// hundredths of a second, so it is the mean of a round's turns.
+func (h *host) processor(ctx context.Context) error {
+	var all []float64
+	for range rounds {
+		sessions, err := h.createAll(ctx, roundTurns)
+		if err != nil {
+			return err
+		}
+		before, err := h.used()
+		if err != nil {
+			return err
+		}
+		for _, id := range sessions {
+			if _, err := h.turn(ctx, id); err != nil {
+				return err
+			}
+		}
+		after, err := h.used()
+		if err != nil {
+			return err
+		}
+		all = append(all, (after-before)/roundTurns)
+	}
+	figure("turn.cpu_ms", median(all), "ms")
+	return nil
 }
 
 func (m *machine) warm(ctx context.Context) error {
