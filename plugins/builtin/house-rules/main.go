@@ -38,20 +38,20 @@ func configure(s settings) error {
 	if len(s.Rules) > maxRules {
 		return plinth.Errorf(abi.KindInvalidInput, "rules has %d entries, the limit is %d; take some out or put them into one", len(s.Rules), maxRules)
 	}
-	lines := ""
+	var lines strings.Builder
 	for i, rule := range s.Rules {
 		if rule = strings.TrimSpace(rule); rule == "" {
 			return plinth.Errorf(abi.KindInvalidInput, "rules[%d] is empty; write a rule or take it out", i)
 		}
 		// What follows the first line of a rule stays below it.
-		lines += "\n- " + strings.ReplaceAll(rule, "\n", "\n  ")
+		lines.WriteString("\n- " + strings.ReplaceAll(rule, "\n", "\n  "))
 	}
-	if len(lines) > maxBytes {
-		return plinth.Errorf(abi.KindInvalidInput, "rules have %d bytes together, the limit is %d; put what is longer into an instruction file", len(lines), maxBytes)
+	if lines.Len() > maxBytes {
+		return plinth.Errorf(abi.KindInvalidInput, "rules have %d bytes together, the limit is %d; put what is longer into an instruction file", lines.Len(), maxBytes)
 	}
 	text = ""
-	if lines != "" {
-		text = "Rules of this house, which hold for all work here:" + lines
+	if lines.Len() > 0 {
+		text = "Rules of this house, which hold for all work here:" + lines.String()
 	}
 	return nil
 }

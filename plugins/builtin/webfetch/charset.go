@@ -62,11 +62,11 @@ func fromWindows1252(content []byte) string {
 // declared answers the character set that a page names in its first 1,024 bytes.
 func declared(content []byte) string {
 	start := strings.ToLower(string(content[:min(len(content), 1024)]))
-	at := strings.Index(start, "charset=")
-	if at < 0 {
+	_, name, found := strings.Cut(start, "charset=")
+	if !found {
 		return ""
 	}
-	name := strings.TrimLeft(start[at+len("charset="):], ` "'`)
+	name = strings.TrimLeft(name, ` "'`)
 	if end := strings.IndexAny(name, " \"';/>\n\r\t"); end >= 0 {
 		name = name[:end]
 	}

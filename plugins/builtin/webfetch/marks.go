@@ -155,7 +155,7 @@ func newPreformatted(t token) *preformatted {
 // learn takes the language from a class like language-go.
 func (p *preformatted) learn(t token) {
 	class, _ := t.attribute("class")
-	for _, name := range strings.Fields(class) {
+	for name := range strings.FieldsSeq(class) {
 		for _, prefix := range []string{"language-", "lang-", "highlight-source-"} {
 			if language, ok := strings.CutPrefix(name, prefix); ok && p.language == "" && len(language) < 20 && !strings.ContainsAny(language, "`~") {
 				p.language = language

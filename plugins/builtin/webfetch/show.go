@@ -68,7 +68,7 @@ func clip(text string, most int) string {
 // mediaType takes a Content-Type apart, in small letters.
 func mediaType(contentType string) (kind, charset string) {
 	kind, parameters, _ := strings.Cut(contentType, ";")
-	for _, parameter := range strings.Split(parameters, ";") {
+	for parameter := range strings.SplitSeq(parameters, ";") {
 		name, value, _ := strings.Cut(parameter, "=")
 		if strings.EqualFold(strings.TrimSpace(name), "charset") {
 			charset = strings.ToLower(strings.Trim(strings.TrimSpace(value), `"'`))

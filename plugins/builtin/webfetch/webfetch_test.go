@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"maps"
 	"strings"
 	"testing"
 
@@ -28,9 +29,7 @@ func (s *served) fetch(t *testing.T, in string) (text string, out result, err er
 		}
 		s.requests = append(s.requests, asked)
 		headers := map[string]string{"content-type": s.kind}
-		for name, value := range s.headers {
-			headers[name] = value
-		}
+		maps.Copy(headers, s.headers)
 		return abi.HTTPFetched{Status: s.status, Headers: headers, URL: asked.URL, Size: int64(len(s.body)), Body: &abi.Bytes{Length: len(s.body)}}, []byte(s.body), nil
 	}}}
 	h.Serve(t)

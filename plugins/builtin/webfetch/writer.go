@@ -1,6 +1,9 @@
 package main
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // deepest is how many lists and quotations are told one in another.
 const deepest = 16
@@ -59,8 +62,8 @@ func (w *writer) unquote() {
 		w.deeper--
 		return
 	}
-	for n := len(w.levels) - 1; n >= 0; n-- {
-		if !w.levels[n].item {
+	for n, level := range slices.Backward(w.levels) {
+		if !level.item {
 			w.levels = w.levels[:n]
 			return
 		}
