@@ -15,6 +15,7 @@ import (
 	"github.com/plinthhost/plinth/cmd/host/config"
 	"github.com/plinthhost/plinth/plugins/builtin"
 	"github.com/plinthhost/plinth/session"
+	"github.com/plinthhost/plinth/tests/warm"
 )
 
 // asked keeps the requests that a model gets.
@@ -144,6 +145,10 @@ func systemOf(request session.ModelRequest) (text string) {
 func TestBadSettingsOfATransformAreRefused(t *testing.T) {
 	r := newRig(t)
 	good := r.app.config
+	elsewhere := filepath.Join(filepath.Dir(r.data), "other")
+	if err := warm.Share(filepath.Join(elsewhere, "cache"), compiled); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct{ id, config, want string }{
 		{"core/cache-marks", `{"policy":{"messages":{"tail":9}}}`, "/policy/messages/tail: maximum: got 9, want 4"},
 		{"core/house-rules", `{"rules":[" "]}`, "rules[0] is empty"},
@@ -151,7 +156,7 @@ func TestBadSettingsOfATransformAreRefused(t *testing.T) {
 	} {
 		enabled := true
 		bad := good
-		bad.Data = filepath.Join(filepath.Dir(r.data), "other")
+		bad.Data = elsewhere
 		bad.Plugins.Settings = map[string]config.Plugin{c.id: {Enabled: &enabled, Config: json.RawMessage(c.config)}}
 		other := &app{config: bad, directory: r.project, logger: hclog.NewNullLogger(), fatal: func(err error) { t.Error(err) }}
 		err := other.start(r.within())
