@@ -52,11 +52,8 @@ demo: build ## a session from prompt to answer, without a key or a network
 test: prerequisites ## all tests that need nothing but Go and a C compiler
 	$(WARM) $(GO) test -p $(JOBS) -count=1 $(PACKAGES)
 
-# Without the packages that do nothing but start programs, which are built without the detector, and without those in which
-# nothing runs side by side: the guests, and the cases that one guest after the other is put through.
 race: prerequisites ## the tests under the race detector
-	packages=$$($(GO) list ./... | grep -v '/tests/\(e2e\|docs\|golden\|conformance\|extism\|bench/.*\)$$') && \
-		$(WARM) $(GO) test -p $(JOBS) -race -timeout 30m $$packages
+	JOBS=$(JOBS) $(WARM) scripts/race
 
 arch: prerequisites ## the rules on imports and package state
 	$(GO) test -count=1 ./tests/arch
