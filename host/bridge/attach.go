@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"mime"
-	"net/http"
 	"path"
 	"strings"
 
@@ -44,7 +43,7 @@ func (o *operations) attach(ctx context.Context, request abi.FSAttach, _ []byte)
 // mimeOf tells a file's type from its first bytes, and where they say nothing from
 // its name.
 func mimeOf(name string, value []byte) string {
-	told, _, _ := strings.Cut(http.DetectContentType(value), ";")
+	told := filetype.Found(value)
 	if told != "application/octet-stream" && told != "text/plain" {
 		return told
 	}

@@ -2,11 +2,11 @@ package server
 
 import (
 	"mime"
-	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/plinthhost/plinth/client/protocol"
+	"github.com/plinthhost/plinth/host/filetype"
 )
 
 // checkUpload answers the media type of a file: the declared one, which its bytes
@@ -26,7 +26,7 @@ func checkUpload(declared string, value []byte) (string, error) {
 	if kind == protocol.MimeText {
 		return kind, checkText(parameters["charset"], value)
 	}
-	if found, _, _ := mime.ParseMediaType(http.DetectContentType(value)); found != kind {
+	if found := filetype.Found(value); found != kind {
 		return "", protocol.Errorf(protocol.BadRequest, "Content-Type says %s, but the bytes are %s; declare what the file is, one of %s", kind, found, allowed)
 	}
 	return kind, nil
