@@ -14,6 +14,7 @@ func Layers() []Layer {
 		{"examples", []string{"docs/examples/follow"}},
 		{"wiring", []string{"cmd/host"}},
 		{"configuration", []string{"cmd/host/config"}},
+		{"live development", []string{"host/author/dev"}},
 		{"author", []string{"host/author/golden"}},
 		{"builds", []string{"host/author/build"}},
 		{"edge", []string{"host/server", "host/plugin", "client"}},
