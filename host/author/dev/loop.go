@@ -144,8 +144,10 @@ func (l *loop) run(ctx context.Context) {
 // look begins a cycle if something was saved, or ends the build under way so that one
 // begins.
 func (l *loop) look(ctx context.Context) {
-	manifest, _ := plugin.ManifestOf(l.options.Folder) // also one that is refused names files
-	l.sources.of(manifest)
+	// Also one that is refused names files; what cannot be read leaves them as they were.
+	if manifest, err := plugin.ManifestOf(l.options.Folder); err == nil || manifest.Dev != nil || l.built == nil {
+		l.sources.of(manifest)
+	}
 	found := l.sources.look()
 	changed := l.built.changed(found)
 	switch {
