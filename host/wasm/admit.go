@@ -22,6 +22,15 @@ const (
 	typeRead    = "(i32)->()"
 )
 
+// Admissible holds what Inspect found in a module against its spec as Load does, without
+// compiling or running it. The error is an *AdmissionError.
+func Admissible(info Info, contract Contract, spec Spec) error {
+	if err := admit(info, contract, spec.withDefaults()); err != nil {
+		return named(err, spec.Name)
+	}
+	return nil
+}
+
 // admit holds a module against its spec.
 func admit(info Info, contract Contract, spec Spec) error {
 	switch spec.Isolation {
