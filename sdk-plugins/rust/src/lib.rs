@@ -34,7 +34,6 @@
 //!
 //! A panic ends the call, and its message is in the host's error and in the plugin's log.
 
-
 pub mod abi;
 #[doc(hidden)]
 pub mod guest;
