@@ -24,9 +24,5 @@ pub fn observe(observe: &Observe) -> Result<Vec<State>> {
         removed: "The session is unknown.".into(),
     };
     let seen = Seen { session: &observe.session, location: &observe.location, now_ms: observe.now_ms, previous };
-    Ok(vec![
-        State::value(KEY, &seen, texts)?,
-        State::unavailable("conformance/guest/unavailable"),
-        State::absent("conformance/guest/absent"),
-    ])
+    Ok(vec![State::value(KEY, &seen, texts)?, State::unavailable("conformance/guest/unavailable"), State::absent("conformance/guest/absent")])
 }
