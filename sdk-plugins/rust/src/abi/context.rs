@@ -1,4 +1,4 @@
-use super::{nullable, unset, Json, Location, Session};
+use super::{nullable, present, unset, Json, Location, Session};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -43,7 +43,7 @@ pub struct SourceState {
     /// [`SOURCE_VALUE`], [`SOURCE_UNAVAILABLE`] or [`SOURCE_ABSENT`].
     pub state: String,
     /// Compared as canonical JSON with the value admitted before.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub value: Option<Json>,
     /// The full text; never empty for a value.
     #[serde(skip_serializing_if = "unset")]

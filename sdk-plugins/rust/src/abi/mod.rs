@@ -48,3 +48,8 @@ pub(crate) fn unset<T: Default + PartialEq>(value: &T) -> bool {
 pub(crate) fn nullable<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(from: D) -> Result<T, D::Error> {
     Ok(Option::<T>::deserialize(from)?.unwrap_or_default())
 }
+
+/// Reads JSON that may be null, which is a value like others.
+pub(crate) fn present<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Json>, D::Error> {
+    Json::deserialize(from).map(Some)
+}

@@ -1,4 +1,4 @@
-use super::{nullable, Bytes, Error, Json};
+use super::{nullable, present, Bytes, Error, Json};
 use serde::{Deserialize, Serialize};
 
 /// Operations side by side: [`Batch`].
@@ -104,7 +104,7 @@ pub struct BatchOk {
 #[serde(default)]
 pub struct BatchAnswer {
     /// References to bytes count from the beginning of `bytes`.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub ok: Option<Json>,
     /// Why nothing came of it.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,4 +1,4 @@
-use super::{nullable, unset, Json};
+use super::{nullable, present, unset, Json};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ pub struct ProviderEncoded {
     #[serde(skip_serializing_if = "unset", deserialize_with = "nullable")]
     pub headers: BTreeMap<String, String>,
     /// JSON, which may hold a [`BlobText`] in the place of a string.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub body: Option<Json>,
 }
 
@@ -148,7 +148,7 @@ pub struct Part {
     #[serde(skip_serializing_if = "unset")]
     pub name: String,
     /// A tool_call's arguments.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub input: Option<Json>,
     /// Set on a tool_result that failed.
     #[serde(skip_serializing_if = "unset")]
@@ -160,13 +160,13 @@ pub struct Part {
     #[serde(skip_serializing_if = "unset")]
     pub blob: String,
     /// The provider's own, only for the model that made it.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub metadata: Option<Json>,
     /// Set on the tool_call and the tool_result of a tool that the provider ran.
     #[serde(skip_serializing_if = "unset")]
     pub hosted: bool,
     /// What a hosted tool answered, in the form its codec told it in.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub result: Option<Json>,
 }
 
@@ -257,7 +257,7 @@ pub struct Frame {
 #[serde(default)]
 pub struct ProviderDecoded {
     /// For the next decode of this stream.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub state: Option<Json>,
     /// In order.
     #[serde(deserialize_with = "nullable")]
@@ -294,7 +294,7 @@ pub struct ModelEvent {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
     /// What the provider wants back.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub metadata: Option<Json>,
     /// Of `error`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -304,7 +304,7 @@ pub struct ModelEvent {
     pub hosted: bool,
     /// Of a `tool.result`: what the tool answered, in the form in which the codec wants it
     /// back: any JSON but null.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub result: Option<Json>,
     /// Says that `result` is an error.
     #[serde(skip_serializing_if = "unset")]

@@ -1,4 +1,4 @@
-use super::{nullable, unset, Blob, Bytes, Json, Location, Session};
+use super::{nullable, present, unset, Blob, Bytes, Json, Location, Session};
 use serde::{Deserialize, Serialize};
 
 /// The body of `plinth_tool_execute`.
@@ -35,13 +35,13 @@ pub struct ToolOutput {
     #[serde(skip_serializing_if = "unset", deserialize_with = "nullable")]
     pub content: Vec<Content>,
     /// The same for programs.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub structured: Option<Json>,
     /// A few words for a person.
     #[serde(skip_serializing_if = "unset")]
     pub title: String,
     /// For clients, not for the model.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub metadata: Option<Json>,
 }
 

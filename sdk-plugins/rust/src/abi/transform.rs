@@ -1,4 +1,4 @@
-use super::{nullable, unset, Generation, Json, Message, TextPart, ToolDefinition};
+use super::{nullable, present, unset, Generation, Json, Message, TextPart, ToolDefinition};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -55,7 +55,7 @@ pub struct Edit {
     /// The part's id, the tool's name, or the field's name.
     pub id: String,
     /// A text for append and replace, the field's value for set.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub value: Option<Json>,
 }
 

@@ -1,5 +1,5 @@
 use crate::SETTINGS;
-use plinth::abi::{FsRead, Location, Meta, Session, ToolCall};
+use plinth::abi::{FsReadOk, Location, Meta, Session, ToolCall, OP_FS_READ};
 use plinth::tool::{Call, File, Output};
 use plinth::{host, random, Error, Json, Kind, Result};
 use serde::{Deserialize, Serialize};
@@ -79,8 +79,9 @@ struct Content {
     hash: u32,
 }
 
-pub fn read(_: &Call, input: FsRead) -> Result<Output> {
-    let host::File { info, data, eof } = host::read(input)?;
+pub fn read(_: &Call, input: Json) -> Result<Output> {
+    let (FsReadOk { info, data, eof }, raw) = host::call(OP_FS_READ, &input, &[])?;
+    let data = data.of(&raw)?;
     let hash = data.iter().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193));
     Output::default().structured(&Content { path: info.path, size: info.size, eof, bytes: data.len(), hash })
 }
