@@ -4,7 +4,6 @@
 package transform
 
 import (
-
 	"github.com/plinthhost/plinth/abi/v1"
 	plinth "github.com/plinthhost/plinth/sdk-plugins/go"
 	"github.com/plinthhost/plinth/sdk-plugins/go/internal/guest"
