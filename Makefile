@@ -28,7 +28,7 @@ CRASH_COUNT ?= 3
 SEQUENCES   ?= 10000
 
 .DEFAULT_GOAL := help
-.PHONY: help prerequisites build install demo test race arch crash fuzz lint lint-fix fmt golden plugins plugins-verify guests guests-verify \
+.PHONY: help prerequisites build install demo test race arch crash fuzz lint lint-fix fmt golden plugins plugins-verify guests guests-verify rust \
 	bench-store bench-turn bench-session bench-context bench-engine bench-boundary bench-hello bench-codec bench-builtins bench-reload bench-dev soak-reload model verify verify-long clean
 
 help: prerequisites ## this list
@@ -132,6 +132,9 @@ verify: prerequisites ## nothing unformatted, suspicious, untidy or stale
 
 guests: prerequisites ## rebuild the tests' guests of other toolchains (needs Rust, npm and TinyGo)
 	tests/conformance/guests/build
+
+rust: ## the SDK for Rust and the examples on it: format, clippy, tests (needs Rust)
+	scripts/rust
 
 guests-verify: prerequisites ## rebuild them elsewhere and compare
 	tests/conformance/guests/build --verify

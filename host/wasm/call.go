@@ -247,10 +247,13 @@ func (c *call) failure(err error) error {
 	if stop, ok := errors.AsType[*stopped](err); ok {
 		if trap, ok := errors.AsType[*TrapError](stop.err); ok {
 			trap.Function, trap.Stack = frames(err)
+			trap.Panic = clean(c.log.panic, maxPanic)
 		}
 		return stop.err
 	}
-	return trapOf(err)
+	trap := trapOf(err)
+	trap.Panic = clean(c.log.panic, maxPanic)
+	return trap
 }
 
 // endOf answers how a context ended: ErrDeadline, ErrCancelled with the cause, or

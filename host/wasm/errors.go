@@ -71,13 +71,20 @@ type TrapError struct {
 	Function string // the innermost guest function, as the name section calls it
 	Reason   string
 	Stack    string // guest frames, innermost first, one per line
+	// Panic is the line with which the guest's runtime told of a panic before it ended
+	// the call, at most 1 KiB; empty when it told of none.
+	Panic string
 }
 
 func (e *TrapError) Error() string {
-	if e.Function == "" {
-		return "trap: " + e.Reason
+	text := "trap: " + e.Reason
+	if e.Function != "" {
+		text = "trap in " + e.Function + ": " + e.Reason
 	}
-	return "trap in " + e.Function + ": " + e.Reason
+	if e.Panic != "" {
+		text += ": " + e.Panic
+	}
+	return text
 }
 
 // AnswerError is a guest that returned, but not with an answer.

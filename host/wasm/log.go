@@ -3,6 +3,7 @@ package wasm
 import (
 	"bytes"
 	"fmt"
+	"strings"
 )
 
 // maxLogLine is where a line without an end is cut.
@@ -16,6 +17,7 @@ type lineLog struct {
 	limit   int
 	left    int
 	partial [2][]byte // of stdout and stderr
+	panic   string    // the last line that tells of a panic
 	full    bool
 }
 
@@ -69,7 +71,21 @@ func (l *lineLog) end(stream int) {
 	line := bytes.TrimSuffix(l.partial[stream], []byte{'\r'})
 	text := clean(string(line), 3*maxLogLine) // cleaning can make a byte three
 	l.partial[stream] = l.partial[stream][:0]
+	if tellsPanic(text) {
+		l.panic = text
+	}
 	l.emit(text)
+}
+
+// tellsPanic reports whether a line is what a runtime prints before it traps or exits:
+// that of Go or TinyGo, or the hook of the SDK for Rust.
+func tellsPanic(line string) bool {
+	for _, start := range []string{"panic: ", "fatal error: ", "panicked at "} {
+		if strings.HasPrefix(line, start) {
+			return true
+		}
+	}
+	return false
 }
 
 // flush ends lines that have no end.

@@ -78,6 +78,9 @@ func TestGuestOfTheGoToolchain(t *testing.T) {
 		if !errors.As(err, &trap) || !strings.Contains(trap.Stack, "main.crash") {
 			t.Errorf("got %#v", trap)
 		}
+		if trap == nil || !strings.HasPrefix(trap.Panic, "panic: a bug in the guest") || !strings.HasSuffix(err.Error(), ": "+trap.Panic) {
+			t.Errorf("the panic is not in %v", err)
+		}
 		if !strings.Contains(strings.Join(got.text, "\n"), "panic: a bug in the guest") {
 			t.Errorf("log %q", got.text)
 		}

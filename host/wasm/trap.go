@@ -9,6 +9,7 @@ const (
 	stackMark = "\nwasm stack trace:\n"
 	maxFrames = 32
 	maxLine   = 256 // bytes of a frame, or of a reason
+	maxPanic  = 1 << 10
 )
 
 // trapOf makes a TrapError of wazero's error.

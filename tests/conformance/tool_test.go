@@ -10,6 +10,7 @@ import (
 	"time"
 
 	abi "github.com/plinthhost/plinth/abi/v1"
+	"github.com/plinthhost/plinth/host/bridge"
 	"github.com/plinthhost/plinth/host/wasm"
 	"github.com/plinthhost/plinth/session"
 )
@@ -88,6 +89,35 @@ func TestFaults(t *testing.T) {
 		wantTold(t, err, abi.KindTimeout, "The tool spin did not answer within 20ms")
 		sameJSON(t, "after the faults", p.structured(t, "settings", `{}`), []byte(`{"greeting":"`+greeting+`"}`))
 	})
+}
+
+// A guest's panic is in the host's error, so that its author need not search the log.
+func TestAPanicIsTold(t *testing.T) {
+	message, err := json.Marshal(abi.Call[abi.ToolExecute]{Body: abi.ToolExecute{Tool: "trap", Input: json.RawMessage(`{}`)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{
+		"core-go": "panic: ", "core-tinygo": "panic: ", "core-rust": "panicked at tools/src/tools.rs:",
+	}
+	told := 0
+	each(t, func(t *testing.T, g guest) {
+		start, ok := want[g.name]
+		if !ok {
+			return
+		}
+		told++
+		_, err := toolsOf(t, g).Caller.Call(t.Context(), bridge.Call{
+			Entry: abi.ExportTool, Message: abi.EncodeMessage(message, nil), Deadline: 10 * time.Second, Log: func(string) {},
+		})
+		trap, ok := errors.AsType[*wasm.TrapError](err)
+		if !ok || !strings.HasPrefix(trap.Panic, start) || !strings.Contains(trap.Panic, "the guest breaks") || !strings.Contains(err.Error(), trap.Panic) {
+			t.Errorf("got %v with the panic %+v", err, trap)
+		}
+	})
+	if told != len(want) {
+		t.Errorf("%d of %d guests were asked", told, len(want))
+	}
 }
 
 // What one call leaves in memory, the next does not find.

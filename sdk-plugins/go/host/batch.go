@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/plinthhost/plinth/abi/v1"
+	"github.com/plinthhost/plinth/sdk-plugins/go/internal/guest"
 )
 
 // Batch gathers operations that the host carries out side by side. The zero value is
@@ -34,7 +35,7 @@ type Queued[OK any] struct {
 
 // Queue adds an operation. Bytes of its request come from b.Bytes.
 func Queue[Request, OK any](b *Batch, operation string, request Request) Queued[OK] {
-	body, err := json.Marshal(request)
+	body, err := guest.Marshal(request)
 	if err != nil && b.err == nil {
 		b.err = fmt.Errorf("encode the request of %s: %w", operation, err)
 	}

@@ -39,7 +39,7 @@ func Call[Request, OK any](operation string, request Request, raw ...[]byte) (ok
 
 // rawAsk is Call with the ok as the JSON that it is.
 func rawAsk(operation string, request any, raw ...[]byte) (ok, answered []byte, err error) {
-	body, err := json.Marshal(request)
+	body, err := guest.Marshal(request)
 	if err != nil {
 		return nil, nil, fmt.Errorf("encode the request of %s: %w", operation, err)
 	}

@@ -73,7 +73,7 @@ func Value(key string, value any, texts Texts) (abi.SourceState, error) {
 	encoded, raw := value.(json.RawMessage)
 	var err error
 	if !raw {
-		encoded, err = json.Marshal(value)
+		encoded, err = guest.Marshal(value)
 	}
 	if err != nil {
 		return abi.SourceState{}, fmt.Errorf("encode the value of context source %s: %w", key, err)

@@ -132,5 +132,5 @@ func encodeAny(value any) (json.RawMessage, error) {
 	if value == nil {
 		return nil, nil
 	}
-	return json.Marshal(value)
+	return guest.Marshal(value)
 }

@@ -4,8 +4,6 @@
 package transform
 
 import (
-	"encoding/json"
-
 	"github.com/plinthhost/plinth/abi/v1"
 	plinth "github.com/plinthhost/plinth/sdk-plugins/go"
 	"github.com/plinthhost/plinth/sdk-plugins/go/internal/guest"
@@ -81,7 +79,7 @@ func Drop(part, id string) abi.Edit { return abi.Edit{Part: part, Op: abi.EditDr
 
 // Set gives a field of "generation", "options" or "headers" a value.
 func Set(part, field string, value any) (abi.Edit, error) {
-	encoded, err := json.Marshal(value)
+	encoded, err := guest.Marshal(value)
 	if err != nil {
 		return abi.Edit{}, plinth.Errorf(abi.KindFailed, "encode the edit of %s %s: %v", part, field, err)
 	}

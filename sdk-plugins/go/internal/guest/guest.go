@@ -4,6 +4,7 @@
 package guest
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -31,7 +32,7 @@ func OnInit(set func(config []byte) error) { onInit = append(onInit, set) }
 // again: the first use of a type costs more than many calls.
 func Warm[T any](sample T) {
 	OnInit(func([]byte) error {
-		encoded, err := json.Marshal(sample)
+		encoded, err := Marshal(sample)
 		if err != nil {
 			return err
 		}
@@ -111,11 +112,23 @@ func Answer(ok any, raw []byte, err error) []byte {
 	if err != nil {
 		return Fail(err)
 	}
-	body, err := json.Marshal(ok)
+	body, err := Marshal(ok)
 	if err != nil {
 		return Fail(err)
 	}
 	return OK(body, raw)
+}
+
+// Marshal is the JSON of a value as it stands in a message: without escapes for HTML, like
+// that of every SDK.
+func Marshal(value any) ([]byte, error) {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(text.Bytes(), []byte{'\n'}), nil
 }
 
 // OK is the answer {"ok": body}.
