@@ -15,7 +15,7 @@ func Layers() []Layer {
 		{"wiring", []string{"cmd/host"}},
 		{"configuration", []string{"cmd/host/config"}},
 		{"author", []string{"host/author/golden"}},
-		{"builds", []string{"host/author/build"}},
+		{"builds", []string{"host/author/build", "host/author/scaffold"}},
 		{"edge", []string{"host/server", "host/plugin", "client"}},
 		{"list of plugins", []string{"host/plugin/lock"}},
 		{"project files", []string{"host/project"}},

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // noteFile says which SDK lies in a plugin's folder.
@@ -100,6 +101,9 @@ func Renew(folder, version string) (err error) {
 	return write(root, content)
 }
 
+// ErrExists is a folder that a new plugin cannot be written to.
+var ErrExists = errors.New("is there already")
+
 // Create writes a new plugin's folder: wholly, or not at all. What is there already stays
 // as it is: the folder must not exist, or be empty.
 func Create(folder string, content map[string][]byte) (err error) {
@@ -144,10 +148,12 @@ func isEmpty(folder string) (bool, error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return false, nil
+	case errors.Is(err, syscall.ENOTDIR):
+		return false, fmt.Errorf("%s %w, and is no folder; name another one with --dir", folder, ErrExists)
 	case err != nil:
 		return false, err
 	case len(entries) > 0:
-		return false, fmt.Errorf("%s is there already, and nothing is overwritten; name another folder with --dir", folder)
+		return false, fmt.Errorf("%s %w, and nothing is overwritten; name another folder with --dir", folder, ErrExists)
 	}
 	return true, nil
 }

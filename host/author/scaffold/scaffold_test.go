@@ -2,6 +2,7 @@ package scaffold_test
 
 import (
 	"bytes"
+	"errors"
 	"go/format"
 	"maps"
 	"os"
@@ -134,7 +135,7 @@ func TestNothingIsOverwritten(t *testing.T) {
 		t.Fatalf("an empty folder: %v", err)
 	}
 	err := scaffold.Create(folder, map[string][]byte{"a/b.txt": []byte("two")})
-	if err == nil || !strings.Contains(err.Error(), "nothing is overwritten; name another folder with --dir") {
+	if !errors.Is(err, scaffold.ErrExists) || !strings.Contains(err.Error(), "nothing is overwritten; name another folder with --dir") {
 		t.Errorf("%v", err)
 	}
 	if text, err := os.ReadFile(filepath.Join(folder, "a/b.txt")); err != nil || string(text) != "one" {
@@ -144,8 +145,8 @@ func TestNothingIsOverwritten(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := scaffold.Create(file, map[string][]byte{"a": nil}); err == nil {
-		t.Error("a file is in the place of the folder")
+	if err := scaffold.Create(file, map[string][]byte{"a": nil}); !errors.Is(err, scaffold.ErrExists) {
+		t.Errorf("a file is in the place of the folder: %v", err)
 	}
 	if got := below(t, parent); !slices.Equal(got, []string{"file", "mine"}) {
 		t.Errorf("%v", got)
