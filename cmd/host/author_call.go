@@ -82,8 +82,8 @@ func (c *cli) call(ctx context.Context, args []string, how calling) error {
 		return err
 	}
 	result, err := call.Run(ctx, engine, candidate, wanted)
-	if err = errors.Join(err, engine.Close()); err != nil && result.Fuel == 0 {
-		return err // it did not begin
+	if err = errors.Join(err, engine.Close()); err != nil && !result.Began {
+		return err
 	}
 	told := calledPlugin{Export: how.export, Answer: result.Answer, Operations: []string{}, Fuel: result.Fuel, DurationNS: int64(result.Duration), Memory: result.Memory}
 	for _, made := range result.Operations {
