@@ -53,7 +53,7 @@ func TestTypesBecomeSchemas(t *testing.T) {
 			A      int
 			hidden int
 			Gone   chan int `json:"-"`
-			Dash   bool     `json:"-,"`
+			Dash   bool     `json:"-,"` //nolint:staticcheck // the rule of encoding/json that is tested
 		}](), `{"type":"object","properties":{"b":{"type":"string"},"A":{"type":"integer"},"-":{"type":"boolean"}},"required":["b","A","-"],"additionalProperties":false}`},
 		"optional": {schema.Of[struct {
 			Empty string     `json:"empty,omitempty"`

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 )
@@ -137,13 +138,8 @@ func special(t reflect.Type, at string) (object, bool) {
 
 // isSpecial reports whether a struct has no fields in JSON.
 func isSpecial(t reflect.Type) bool {
-	pointer := reflect.PointerTo(t)
-	for _, known := range []reflect.Type{reflect.TypeFor[Schemer](), reflect.TypeFor[json.Unmarshaler](), reflect.TypeFor[encoding.TextUnmarshaler]()} {
-		if pointer.Implements(known) {
-			return true
-		}
-	}
-	return false
+	decoders := []reflect.Type{reflect.TypeFor[Schemer](), reflect.TypeFor[json.Unmarshaler](), reflect.TypeFor[encoding.TextUnmarshaler]()}
+	return slices.ContainsFunc(decoders, reflect.PointerTo(t).Implements)
 }
 
 // written is a schema that a type gives itself.
