@@ -29,7 +29,7 @@ func examples(t *testing.T) string {
 	shown := map[string]bool{}
 	for _, e := range exchanges() {
 		shown[e.heading] = true
-		fmt.Fprintf(&b, "\n### %s\n\n%s\n\n", "Example: "+e.heading, e.told)
+		fmt.Fprintf(&b, "### Example: %s\n\n%s\n\n", e.heading, e.told)
 		writeMessage(t, &b, "In", e.call, e.raw)
 		writeMessage(t, &b, "Out", e.answer, e.answered)
 	}
