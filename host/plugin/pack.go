@@ -58,7 +58,7 @@ func (u unpacked) pack() ([]byte, error) {
 	for _, golden := range u.manifest.Goldens {
 		for _, name := range []string{golden.Input, golden.Output} {
 			if files[name], err = readFile(u.files, name, MaxGoldenBytes); err != nil {
-				return nil, &GoldenError{File: filepath.Join(u.folder, name), Err: err}
+				return nil, &GoldenError{File: filepath.Join(u.folder, name), Err: unrecorded(err, name == golden.Output)}
 			}
 		}
 	}
