@@ -15,7 +15,7 @@ BINDIR ?= $(or $(shell $(GO) env GOBIN 2>/dev/null),$(firstword $(subst :, ,$(sh
 endif
 
 # The modules of the guests, tied to the main one by go.work.
-GUESTS   := $(sort $(patsubst %/go.mod,./%/...,$(wildcard sdk-plugins/go/go.mod plugins/builtin/*/go.mod plugins/examples/*/go.mod tests/conformance/guests/go/go.mod)))
+GUESTS   := $(sort $(patsubst %/go.mod,./%/...,$(wildcard sdk-plugins/go/go.mod plugins/builtin/*/go.mod plugins/examples/*/go.mod plugins/templates/*/go.mod tests/conformance/guests/go/go.mod)))
 PACKAGES := ./... $(GUESTS)
 
 # Runs a command with the builtins compiled once for all packages: scripts/warm.

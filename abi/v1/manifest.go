@@ -156,10 +156,11 @@ type ManifestIsolation struct {
 	Mode string `toml:"mode"` // restore, fresh, sticky
 }
 
-// ManifestDev is for plinth plugin dev.
+// ManifestDev is for the author of the plugin. Both commands run by sh -c in its folder.
 type ManifestDev struct {
-	Build string   `toml:"build"`
-	Watch []string `toml:"watch"`
+	Build string   `toml:"build"` // leaves the module beside the manifest
+	Test  string   `toml:"test"`  // runs the native tests
+	Watch []string `toml:"watch"` // patterns of files, relative to the folder
 }
 
 // ManifestGolden is one recorded call with its answer.

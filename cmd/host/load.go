@@ -48,7 +48,7 @@ func (a *app) startPlugins(ctx context.Context, encoder session.Encoder) error {
 		return err
 	}
 	a.plugins, err = plugin.NewManager(plugin.Options{
-		Engine: plugin.EngineOptions{CacheDir: filepath.Join(a.config.Data, "cache"), Compiler: a.compiler,
+		Engine: plugin.EngineOptions{CacheDir: filepath.Join(a.config.Data, cacheName), Compiler: a.compiler,
 			MemoryMiB: a.config.Engine.MemoryMiB, Tools: a.config.Engine.Tools, Quick: a.config.Engine.Quick},
 		Registries: a.registries, Kinds: a.kinds, Ledger: session.NewPlugins(a.store, encoder), Depot: kept, Services: services, Network: a.network,
 		Recordings: recordings, Version: version, Development: a.config.Plugins.Development,

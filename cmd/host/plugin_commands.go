@@ -18,7 +18,9 @@ func (c *cli) pluginCommand() *cobra.Command {
 	command := &cobra.Command{Use: "plugin", Short: "Work on a plugin"}
 	command.AddCommand(c.pluginAdd(), c.pluginList(), c.pluginShow(), c.pluginApprove(), c.pluginReload(), c.pluginRollback(),
 		c.pluginDisable(), c.pluginEnable(), c.pluginRemove(), c.pluginTrust(), c.pluginDistrust(),
-		c.packCommand(), c.inspectCommand(), c.syncCommand(), c.lockCommand(), c.rehearseCommand(), c.replayCommand())
+		c.packCommand(), c.inspectCommand(), c.syncCommand(), c.lockCommand(), c.rehearseCommand(), c.replayCommand(),
+		c.authorBuild(), c.authorTest(),
+		c.authorNew(), c.authorCall(), c.authorDoctor())
 	return command
 }
 

@@ -19,6 +19,11 @@ func plain(text string) string {
 	}, text)
 }
 
+// plainLine is plain text on one line, its spaces as they are.
+func plainLine(text string) string {
+	return strings.NewReplacer("\n", " ", "\t", " ").Replace(plain(text))
+}
+
 // oneLine is plain text on one line, cut to a length in characters.
 func oneLine(text string, length int) string {
 	runes := []rune(strings.Join(strings.Fields(plain(text)), " "))

@@ -126,8 +126,11 @@ func (b transferService) Backup(ctx context.Context, request protocol.CreateBack
 	return wireBackup(request.Folder, manifest), nil
 }
 
-// pluginsFolder is the depot's, below the data folder.
-const pluginsFolder = "plugins"
+// Folders below the data folder: the depot's, and that of compiled modules.
+const (
+	pluginsFolder = "plugins"
+	cacheName     = "cache"
+)
 
 func backupOptions() sqlite.BackupOptions {
 	return sqlite.BackupOptions{Plinth: version, Now: time.Now(), Folders: []string{pluginsFolder}}

@@ -3,9 +3,12 @@ package plugin
 import (
 	"fmt"
 	"io/fs"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
 
 	abi "github.com/plinthhost/plinth/abi/v1"
 	"github.com/plinthhost/plinth/host/bridge"
@@ -38,7 +41,7 @@ type checker struct {
 
 func (c *checker) check(m *abi.Manifest) error {
 	for _, check := range []func(*abi.Manifest) error{
-		c.head, c.tools, c.contexts, c.providers, c.transforms, c.requests, c.limits, c.goldens,
+		c.head, c.tools, c.contexts, c.providers, c.transforms, c.requests, c.limits, c.goldens, c.dev,
 	} {
 		if err := check(m); err != nil {
 			return err
@@ -143,6 +146,25 @@ func (c *checker) limits(m *abi.Manifest) error {
 		return c.fail("config.schema", "it is missing; describe the plugin's settings by a JSON Schema")
 	}
 	return c.schema("config.schema", "the plugin", &m.Config.Schema)
+}
+
+// maxWatched bounds how many patterns are watched.
+const maxWatched = 100
+
+// dev checks what is the author's.
+func (c *checker) dev(m *abi.Manifest) error {
+	if m.Dev == nil {
+		return nil
+	}
+	if n := len(m.Dev.Watch); n > maxWatched {
+		return c.fail("dev.watch", "it has %d patterns, the limit is %d; ** stands for any folders", n, maxWatched)
+	}
+	for _, pattern := range m.Dev.Watch {
+		if pattern == "" || path.IsAbs(pattern) || !doublestar.ValidatePattern(pattern) || slices.Contains(strings.Split(pattern, "/"), "..") {
+			return c.fail("dev.watch", `%q is not a pattern of files in the plugin's folder, like "*.go" or "src/**"`, clip(pattern))
+		}
+	}
+	return nil
 }
 
 // clip shortens what an author wrote in place of something short.

@@ -22,15 +22,15 @@ func (d Difference) String() string {
 	if path == "" {
 		path = "(all of it)"
 	}
-	got, want := d.shown()
+	got, want := d.Shown()
 	return fmt.Sprintf("%s: got %s, want %s", path, got, want)
 }
 
 // maxShown bounds how much of a value a difference shows.
 const maxShown = 120
 
-// shown are both values, from where they part when they are long.
-func (d Difference) shown() (got, want string) {
+// Shown are both values, from where they part when they are long.
+func (d Difference) Shown() (got, want string) {
 	same := 0
 	for same < min(len(d.Got), len(d.Want)) && d.Got[same] == d.Want[same] {
 		same++

@@ -93,6 +93,7 @@ memory_mib = 64
 mode = "fresh"
 [dev]
 build = "make"
+test = "make test"
 watch = ["*.go"]
 [[golden]]
 export = "tool"
@@ -125,7 +126,7 @@ output = "out.json"
 			Session: &abi.ManifestSession{Operations: []string{"session.info", "todo.set"}, Reason: "notes what to pack"},
 		},
 		Limits: abi.ManifestLimits{MemoryMiB: 64}, Isolation: abi.ManifestIsolation{Mode: "fresh"},
-		Dev:     &abi.ManifestDev{Build: "make", Watch: []string{"*.go"}},
+		Dev:     &abi.ManifestDev{Build: "make", Test: "make test", Watch: []string{"*.go"}},
 		Goldens: []abi.ManifestGolden{{Export: "tool", Input: "in.json", Output: "out.json"}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -165,6 +166,10 @@ func TestManifestsThatAreRefused(t *testing.T) {
 
 		{"unknown key", tool(`colour = "red"`), "plugin.toml:9: tool.colour: there is no such key; remove it or correct its spelling"},
 		{"misspelt table", tool("[limit]", "memory_mib = 3"), `plugin.toml:9: limit: there is no such key; did you mean "limits"?`},
+		{"a watched file elsewhere", tool("[dev]", `watch = ["*.go", "../sdk/*.go"]`), `plugin.toml:10: dev.watch: "../sdk/*.go" is not a pattern of files in the plugin's folder, like "*.go" or "src/**"`},
+		{"an absolute pattern", tool("[dev]", `watch = ["/tmp/*"]`), `plugin.toml:10: dev.watch: "/tmp/*" is not a pattern of files`},
+		{"a pattern without an end", tool("[dev]", `watch = ["[a"]`), `plugin.toml:10: dev.watch: "[a" is not a pattern of files`},
+		{"too many patterns", tool("[dev]", `watch = [`+strings.Repeat(`"a",`, 101)+`]`), "plugin.toml:10: dev.watch: it has 101 patterns, the limit is 100"},
 		{"unknown key in a table in a table", table("[[request.fs]]", `rot = "location"`), "plugin.toml:6: request.fs.rot: there is no such key"},
 
 		{"a string for a number", "schema = \"1\"\n", "plugin.toml:1: schema: it must be a whole number, not of the type string"},

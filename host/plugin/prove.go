@@ -21,8 +21,11 @@ type Proof struct {
 	Golden Golden
 	// Err is nil when the plugin answers what was recorded, twice on one instance.
 	// Otherwise a *GoldenMismatch, or a *GoldenError when there was no answer.
-	Err      error
+	Err error
+	// Answer is what the plugin answered to the first call; nil when that was no answer.
+	Answer   json.RawMessage
 	Duration time.Duration // of the first call
+	Fuel     int64         // likewise, in units of meter.Version
 	Memory   uint32        // of the instance afterwards, in bytes
 }
 
@@ -34,17 +37,26 @@ type GoldenMismatch struct {
 	Differences []Difference // at most 20; of the operations, or else of the answer
 }
 
+// Operations reports whether the plugin asks the host for something else than recorded.
+func (e *GoldenMismatch) Operations() bool {
+	return strings.HasPrefix(e.Differences[0].Path, "operations[")
+}
+
+// Reason says in one line what is wrong.
+func (e *GoldenMismatch) Reason() string {
+	reason := "the answer is not what " + e.Output + " holds"
+	if e.Operations() {
+		reason = "the plugin makes other operations than recorded"
+	}
+	if e.Again {
+		reason = "a second call on the same instance does not repeat the first: " + reason
+	}
+	return reason
+}
+
 func (e *GoldenMismatch) Error() string {
 	var text strings.Builder
-	text.WriteString(e.Input + ": ")
-	if e.Again {
-		text.WriteString("a second call on the same instance does not repeat the first: ")
-	}
-	if strings.HasPrefix(e.Differences[0].Path, "operations[") {
-		text.WriteString("the plugin makes other operations than recorded")
-	} else {
-		text.WriteString("the answer is not what " + e.Output + " holds")
-	}
+	text.WriteString(e.Input + ": " + e.Reason())
 	for _, difference := range e.Differences {
 		text.WriteString("\n  " + difference.String())
 	}
@@ -90,6 +102,27 @@ func loadFor(ctx context.Context, engine *wasm.Engine, candidate Candidate, gold
 	if err != nil {
 		return nil, &GoldenError{File: golden.Input, Field: "config", Err: err}
 	}
+	return load(ctx, engine, candidate, config)
+}
+
+// Load loads a candidate as the host does, under the limits of its manifest, with settings
+// for the plugin: an object in JSON, nil for none. Settings that do not fit its schema are
+// an error that names the field.
+func Load(ctx context.Context, engine *wasm.Engine, candidate Candidate, settings json.RawMessage) (*wasm.Module, error) {
+	var given map[string]any
+	if settings != nil {
+		if err := json.Unmarshal(settings, &given); err != nil {
+			return nil, fmt.Errorf("the settings must be an object in JSON: %w", err)
+		}
+	}
+	config, err := checkConfig(candidate.Manifest, given)
+	if err != nil {
+		return nil, err
+	}
+	return load(ctx, engine, candidate, config)
+}
+
+func load(ctx context.Context, engine *wasm.Engine, candidate Candidate, config json.RawMessage) (*wasm.Module, error) {
 	spec, err := specOf(candidate, config, abi.ManifestLimits{})
 	if err != nil {
 		return nil, err
@@ -112,7 +145,10 @@ func prove(ctx context.Context, module *wasm.Module, golden Golden) Proof {
 		result, err := module.Call(ctx, wasm.Request{Entry: golden.Entry, Input: abi.EncodeMessage(message, nil),
 			Deadline: goldenDeadline, Session: "golden " + golden.Input, Operations: recording})
 		if again == 0 {
-			proof.Duration, proof.Memory = result.Duration, result.Memory
+			proof.Duration, proof.Fuel, proof.Memory = result.Duration, result.Fuel, result.Memory
+			if answer, _, decoding := abi.DecodeMessage(result.Output); err == nil && decoding == nil && checkAnswer(answer) == nil {
+				proof.Answer = answer
+			}
 		}
 		differences := recording.differences()
 		if err == nil && len(differences) == 0 {

@@ -133,7 +133,7 @@ func (r *Rehearsal) note(kind CheckKind, text string) {
 func changesOf(differences []Difference) []RehearsedChange {
 	changes := make([]RehearsedChange, len(differences))
 	for i, difference := range differences {
-		would, was := difference.shown()
+		would, was := difference.Shown()
 		changes[i] = RehearsedChange{Path: difference.Path, Old: was, New: would}
 	}
 	return changes

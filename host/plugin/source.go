@@ -135,32 +135,52 @@ func At(path string) (Candidate, error) {
 // *ManifestError, *SourceError or *GoldenError; beside one about what the manifest
 // names or stands beside, the candidate has its manifest.
 func Unpacked(folder string) (Candidate, error) {
-	candidate := Candidate{Origin: folder}
+	candidate, _, err := unpack(folder, false)
+	return candidate, err
+}
+
+// unpack reads a folder. Of a draft, the outputs of goldens that are still to be written
+// are answered too.
+func unpack(folder string, draft bool) (candidate Candidate, missing []string, err error) {
+	candidate.Origin = folder
 	root, err := os.OpenRoot(folder)
 	if err != nil {
-		return candidate, &SourceError{Origin: folder, Err: reason(err)}
+		return candidate, nil, &SourceError{Origin: folder, Err: reason(err)}
 	}
 	defer root.Close()
 	files := root.FS()
 	manifest, text, err := manifestIn(folder, files)
 	if candidate.Manifest = manifest; err != nil {
-		return candidate, err
+		return candidate, nil, err
 	}
 	module, err := onlyModule(files, manifest.Dev)
 	if err != nil {
-		return candidate, &SourceError{Origin: folder, Err: err}
+		return candidate, nil, &SourceError{Origin: folder, Err: err}
 	}
-	found := unpacked{folder: folder, files: files, manifest: candidate.Manifest, text: text}
+	found := unpacked{folder: folder, files: files, manifest: candidate.Manifest, text: text, draft: draft}
 	if found.module, err = readModule(files, module); err != nil {
-		return candidate, &SourceError{Origin: filepath.Join(folder, module), Err: err}
+		return candidate, nil, &SourceError{Origin: filepath.Join(folder, module), Err: err}
 	}
-	packed, err := found.pack()
+	packed, missing, err := found.pack()
 	if err != nil {
-		return candidate, err
+		return candidate, missing, err
 	}
 	candidate, err = Packed(folder, packed, false)
 	candidate.Manifest.Dev = found.manifest.Dev
-	return candidate, err
+	return candidate, missing, err
+}
+
+// ManifestOf reads the manifest of a plugin's folder, which needs no module yet. Errors
+// are of type *ManifestError or *SourceError; beside one about what a readable manifest
+// says, the manifest is answered.
+func ManifestOf(folder string) (abi.Manifest, error) {
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return abi.Manifest{}, &SourceError{Origin: folder, Err: reason(err)}
+	}
+	defer root.Close()
+	manifest, _, err := manifestIn(folder, root.FS())
+	return manifest, err
 }
 
 // manifestIn answers a folder's manifest, and its text.

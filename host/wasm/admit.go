@@ -22,6 +22,19 @@ const (
 	typeRead    = "(i32)->()"
 )
 
+// Admissible holds a module against its spec as Load does, without compiling or running
+// it. The error is an *AdmissionError.
+func Admissible(contract Contract, spec Spec) error {
+	info, err := Inspect(spec.Wasm)
+	if err == nil {
+		err = admit(info, contract, spec.withDefaults())
+	}
+	if err != nil {
+		return named(err, spec.Name)
+	}
+	return nil
+}
+
 // admit holds a module against its spec.
 func admit(info Info, contract Contract, spec Spec) error {
 	switch spec.Isolation {

@@ -14,6 +14,8 @@ func Layers() []Layer {
 		{"examples", []string{"docs/examples/follow"}},
 		{"wiring", []string{"cmd/host"}},
 		{"configuration", []string{"cmd/host/config"}},
+		{"author", []string{"host/author/call", "host/author/golden", "host/author/toolchain"}},
+		{"builds", []string{"host/author/build", "host/author/scaffold"}},
 		{"edge", []string{"host/server", "host/plugin", "client"}},
 		{"list of plugins", []string{"host/plugin/lock"}},
 		{"project files", []string{"host/project"}},
@@ -57,7 +59,7 @@ type Seal struct {
 func Seals() []Seal {
 	return []Seal{
 		{
-			"abi", []string{"abi", "host/bridge", "host/plugin", "host/trust", "plugins", "sdk-plugins", "cmd/host"},
+			"abi", []string{"abi", "host/bridge", "host/plugin", "host/trust", "host/author", "plugins", "sdk-plugins", "cmd/host"},
 			"host/bridge alone translates between the contract and the kernel; host/plugin reads manifests, and host/trust compares them",
 		},
 		{
