@@ -20,7 +20,7 @@ func (c *cli) pluginCommand() *cobra.Command {
 		c.pluginDisable(), c.pluginEnable(), c.pluginRemove(), c.pluginTrust(), c.pluginDistrust(),
 		c.packCommand(), c.inspectCommand(), c.syncCommand(), c.lockCommand(), c.rehearseCommand(), c.replayCommand(),
 		c.authorBuild(), c.authorTest(),
-		c.authorNew(), c.authorCall())
+		c.authorNew(), c.authorCall(), c.authorDoctor())
 	return command
 }
 
