@@ -88,6 +88,7 @@ func TestOperations(t *testing.T) {
 	delete(tables, "Bytes") // references, which the page explains
 	delete(tables, "Blob")
 	tables["kinds"] = table{head: []string{"kind", "means"}, rows: rowsOfConstants(t, "abi/v1", typed("Kind")), written: 1}
+	tables["functions"] = functionsOfOperations(t)
 	hold(t, operationsPage, tables)
 }
 
