@@ -10,14 +10,7 @@ use serde::Serialize;
 /// Answers one call: both are whole messages.
 pub type Handler = fn(&[u8]) -> Vec<u8>;
 
-#[cfg(target_arch = "wasm32")]
-#[path = "guest_wasm.rs"]
-mod boundary;
-#[cfg(not(target_arch = "wasm32"))]
-#[path = "guest_native.rs"]
-mod boundary;
-
-pub use boundary::*;
+pub use crate::boundary::*;
 
 /// Reads a call.
 pub(crate) fn read<T: DeserializeOwned + Default>(message: &[u8]) -> Result<abi::Call<T>> {

@@ -34,8 +34,13 @@
 //!
 //! A panic ends the call, and its message is in the host's error and in the plugin's log.
 
-
 pub mod abi;
+#[cfg(not(target_arch = "wasm32"))]
+#[path = "boundary_native.rs"]
+mod boundary;
+#[cfg(target_arch = "wasm32")]
+#[path = "boundary_wasm.rs"]
+mod boundary;
 #[doc(hidden)]
 pub mod guest;
 pub mod host;

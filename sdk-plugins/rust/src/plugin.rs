@@ -50,7 +50,7 @@ pub fn settings<C: DeserializeOwned>(config: &Json) -> Result<C> {
 /// Makes a plugin of functions. All clauses may be left out, but they stand in this order,
 /// each with a comma behind it:
 ///
-/// ```ignore
+/// ```text
 /// plinth::plugin! {
 ///     config: Settings => configure,     // fn(Settings) -> Result<()>
 ///     prepare: prepare,                  // fn() -> Result<()>

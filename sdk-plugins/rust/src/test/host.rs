@@ -12,6 +12,9 @@ use std::rc::Rc;
 /// the ok and the raw bytes behind that.
 type Operation = Box<dyn Fn(&Json, &[u8]) -> Result<(Json, Vec<u8>)>>;
 
+/// Status, headers and body.
+type HttpAnswer = (u16, BTreeMap<String, String>, Vec<u8>);
+
 /// Answers operations from memory: files, the plugin's store, HTTP answers, permissions,
 /// and whatever else a test names. It records what was asked for and what was logged.
 ///
@@ -39,7 +42,8 @@ pub(super) struct State {
     /// By scope and key.
     pub(super) values: BTreeMap<(String, String), KvValue>,
     pub(super) blobs: BTreeMap<String, Vec<u8>>,
-    http: BTreeMap<(String, String), (u16, BTreeMap<String, String>, Vec<u8>)>,
+    /// By method and URL.
+    http: BTreeMap<(String, String), HttpAnswer>,
     permissions: BTreeMap<(String, String), String>,
     answers: BTreeMap<String, Rc<Operation>>,
     pub(super) asked: Vec<String>,

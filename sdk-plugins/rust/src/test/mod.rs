@@ -14,7 +14,7 @@ mod schema;
 
 pub use golden::goldens;
 pub use host::MockHost;
-pub use schema::{schema, schema_matches};
+pub use schema::{output_schema_matches, schema, schema_matches};
 
 use crate::abi::{self, decode_message, encode_message, Init, Meta};
 use crate::{Json, Plugin, Result};

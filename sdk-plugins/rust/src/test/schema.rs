@@ -30,20 +30,29 @@ pub fn schema<T: JsonSchema>() -> Json {
     Json::of(&schema).expect("a schema is JSON")
 }
 
-/// Compares a schema file, from the plugin's folder, with the schema of a type. With
-/// `PLINTH_UPDATE=1` it writes the file.
+/// Compares a schema file, from the plugin's folder, with the schema of a type that the
+/// plugin reads: a tool's input, its settings. With `PLINTH_UPDATE=1` it writes the file.
 ///
 /// # Panics
 /// When they differ, and when the type takes fields that it does not know:
 /// `#[serde(deny_unknown_fields)]` has them refused, and says so to the model.
 pub fn schema_matches<T: JsonSchema>(file: &str) {
-    let schema = schema::<T>();
-    let name = std::any::type_name::<T>();
-    let value: Value = schema.read().expect("a schema is JSON");
+    let schema: Value = schema::<T>().read().expect("a schema is JSON");
     assert!(
-        value.get("properties").is_none() || value.get("additionalProperties") == Some(&Value::Bool(false)),
-        "{name} passes over fields that it does not know: put #[serde(deny_unknown_fields)] on it"
+        schema.get("properties").is_none() || schema.get("additionalProperties") == Some(&Value::Bool(false)),
+        "{} passes over fields that it does not know: put #[serde(deny_unknown_fields)] on it",
+        std::any::type_name::<T>()
     );
+    output_schema_matches::<T>(file);
+}
+
+/// [`schema_matches`] for a type that the plugin only writes: a tool's structured output, the
+/// value of a context source.
+///
+/// # Panics
+/// When they differ.
+pub fn output_schema_matches<T: JsonSchema>(file: &str) {
+    let (schema, name) = (schema::<T>(), std::any::type_name::<T>());
     let pretty = indented(schema.text());
     if updating() {
         fs::write(file, &pretty).unwrap_or_else(|error| panic!("{file}: {error}"));
@@ -51,5 +60,6 @@ pub fn schema_matches<T: JsonSchema>(file: &str) {
     }
     let there = fs::read_to_string(file).unwrap_or_else(|error| panic!("{file}: {error} (PLINTH_UPDATE=1 cargo test writes it)"));
     let there: Value = serde_json::from_str(&there).unwrap_or_else(|error| panic!("{file}: {error}"));
+    let value = schema.read().expect("a schema is JSON");
     assert!(same(&there, &value), "{file} is not the schema of {name} (PLINTH_UPDATE=1 cargo test writes it); the type gives\n{pretty}");
 }

@@ -1,78 +1,73 @@
-use plinth::{json, random, Answer, Call, Error, Kind, Value};
+use plinth::abi::{Usage, CLASS_AUTHENTICATION, CLASS_RATE_LIMIT, CLASS_UNKNOWN};
+use plinth::provider::{Codec, Encoded, Events, Frame, HostedResult, ModelRequest, ProviderError, Response};
+use plinth::{random, Error, Json, Result};
+use serde::{Deserialize, Serialize};
 
-fn check(call: &Call) -> Result<(), Error> {
-    match call.body["provider"].as_str() {
-        Some("conformance") => Ok(()),
-        other => Err(Error::new(Kind::NotFound, format!("this plugin has no provider {:?}", other.unwrap_or_default()))),
-    }
+pub struct Conformance;
+
+/// The number of frames so far, told as usage at the end.
+#[derive(Default, Serialize, Deserialize)]
+pub struct State {
+    frames: i64,
 }
 
-pub fn encode(call: Call) -> Result<Answer, Error> {
-    check(&call)?;
-    let request = &call.body["request"];
-    let model = request["model"].as_str().unwrap_or_default();
-    let mut headers = json!({ "content-type": "application/json" });
-    match model {
-        "none" => return Err(Error::new(Kind::InvalidInput, "there is no model \"none\"")),
-        "random" => headers["x-random"] = json!(format!("{:016x}", random::number())),
-        _ => {}
-    }
-    Ok(Answer::ok(json!({
-        "method": "POST", "path": format!("/v1/{model}"), "query": { "purpose": request["purpose"] }, "headers": headers, "body": request,
-    })))
-}
+impl Codec for Conformance {
+    type State = State;
 
-/// Frames say which event they are. The state is the number of frames so far, told as
-/// usage at the end.
-pub fn decode(call: Call) -> Result<Answer, Error> {
-    check(&call)?;
-    let mut seen = call.body["state"]["frames"].as_i64().unwrap_or(0);
-    let mut events = Vec::new();
-    for frame in call.body["frames"].as_array().into_iter().flatten() {
-        seen += 1;
-        let data = frame["data"].as_str().unwrap_or_default();
-        match frame["event"].as_str().unwrap_or_default() {
-            "text" => events.push(json!({ "type": "text.delta", "id": "t", "text": data })),
-            "tool" => {
-                events.push(json!({ "type": "tool.start", "id": "c", "name": "look" }));
-                events.push(json!({ "type": "tool.delta", "id": "c", "text": data }));
-                events.push(json!({ "type": "tool.end", "id": "c" }));
-            }
-            "hosted" => {
-                events.push(json!({ "type": "tool.start", "id": "h", "name": "search", "hosted": true }));
-                events.push(json!({ "type": "tool.delta", "id": "h", "text": "{\"q\":1}" }));
-                events.push(json!({ "type": "tool.end", "id": "h", "metadata": { "item": "call" } }));
-                events.push(json!({
-                    "type": "tool.result", "id": "h", "text": data, "result": { "hits": [{ "url": "x" }] }, "metadata": { "item": "result" },
-                }));
-            }
-            "refused" => {
-                events.push(json!({ "type": "tool.start", "id": "r", "name": "search", "hosted": true }));
-                events.push(json!({ "type": "tool.result", "id": "r", "text": data, "failed": true }));
-            }
-            "finish" => events.push(json!({ "type": "finish", "reason": data })),
-            other => return Err(Error::new(Kind::InvalidInput, format!("unknown event {other:?}"))),
+    fn encode(&self, request: &ModelRequest) -> Result<Encoded> {
+        let mut encoded = Encoded::post(format!("/v1/{}", request.model), request)?;
+        encoded.query.insert("purpose".into(), request.purpose.clone());
+        match request.model.as_str() {
+            "none" => Err(Error::invalid_input("there is no model \"none\"")),
+            "random" => Ok(encoded.header("x-random", format!("{:016x}", random::number()))),
+            _ => Ok(encoded),
         }
     }
-    if call.body["end"] == json!(true) {
-        events.push(json!({ "type": "usage", "usage": { "input": seen, "output": 0 } }));
-    }
-    Ok(Answer::ok(json!({ "state": { "frames": seen }, "events": events })))
-}
 
-pub fn classify(call: Call) -> Result<Answer, Error> {
-    check(&call)?;
-    let told = |class: &str, retryable: bool| json!({ "classification": class, "message": call.body["body"], "retryable": retryable });
-    Ok(Answer::ok(match call.body["status"].as_i64() {
-        Some(401) => told("authentication", false),
-        Some(429) => {
-            let mut limited = told("rate_limit", true);
-            let after = call.body["headers"]["retry-after"].as_str().and_then(|seconds| seconds.parse::<i64>().ok());
-            if let Some(seconds) = after {
-                limited["retry_after_ms"] = Value::from(seconds * 1000);
+    /// Frames say which event they are.
+    fn decode(&self, state: &mut State, frames: &[Frame], end: bool, events: &mut Events) -> Result<()> {
+        for frame in frames {
+            state.frames += 1;
+            let data = frame.data.as_str();
+            match frame.event.as_str() {
+                "text" => events.text("t", data),
+                "tool" => {
+                    events.tool_start("c", "look");
+                    events.tool_input("c", data);
+                    events.tool_end("c", None);
+                }
+                "hosted" => {
+                    events.hosted_start("h", "search");
+                    events.tool_input("h", r#"{"q":1}"#);
+                    events.tool_end("h", Some(Json::parse(r#"{"item":"call"}"#)?));
+                    let (value, metadata) = (Json::parse(r#"{"hits":[{"url":"x"}]}"#)?, Json::parse(r#"{"item":"result"}"#)?);
+                    events.hosted_result("h", HostedResult { text: data.into(), value: Some(value), metadata: Some(metadata), failed: false });
+                }
+                "refused" => {
+                    events.hosted_start("r", "search");
+                    events.hosted_result("r", HostedResult { text: data.into(), failed: true, ..HostedResult::default() });
+                }
+                "finish" => events.finish(data),
+                other => return Err(Error::invalid_input(format!("unknown event {other:?}"))),
             }
-            limited
         }
-        _ => told("unknown", false),
-    }))
+        if end {
+            events.usage(Usage { input: state.frames, ..Usage::default() });
+        }
+        Ok(())
+    }
+
+    fn classify(&self, response: &Response) -> ProviderError {
+        let class = match response.status {
+            401 => CLASS_AUTHENTICATION,
+            429 => CLASS_RATE_LIMIT,
+            _ => CLASS_UNKNOWN,
+        };
+        let error = ProviderError::new(class, response.body.as_str());
+        if response.status != 429 {
+            return error;
+        }
+        let seconds = response.headers.get("retry-after").and_then(|seconds| seconds.parse::<i64>().ok());
+        error.retryable(seconds.unwrap_or(0) * 1000)
+    }
 }

@@ -1,35 +1,23 @@
-use plinth::{json, Answer, Call, Error, Kind, Value};
+use plinth::abi::PART_TEXT;
+use plinth::transform::{Apply, Edit};
+use plinth::{Error, Json, Kind, Result};
 
 /// One edit of every kind: the purpose appended to the system text, the first text of
 /// the messages in capitals, the tool "drop" dropped, and settings set.
-pub fn apply(call: Call) -> Result<Answer, Error> {
-    let body = &call.body;
-    if body["transform"] != json!("edit") {
-        return Err(Error::new(Kind::NotFound, format!("this plugin has no transform {}", body["transform"])));
-    }
-    let purpose = body["purpose"].as_str().unwrap_or_default();
-    if purpose == "fail" {
+pub fn edit(request: &Apply) -> Result<Vec<Edit>> {
+    if request.purpose == "fail" {
         return Err(Error::new(Kind::Conflict, "the purpose cannot be served"));
     }
-    let mut edits = vec![edit("system", "append", "added", json!(format!("The purpose is {purpose}.")))];
-    let parts = items(&body["messages"]).flat_map(|message| items(&message["parts"]));
-    if let Some(part) = parts.filter(|part| part["type"] == json!("text")).next() {
-        let capitals = part["text"].as_str().unwrap_or_default().to_ascii_uppercase();
-        edits.push(edit("messages", "replace", part["id"].as_str().unwrap_or_default(), json!(capitals)));
+    let mut edits = vec![Edit::append_system("added", &format!("The purpose is {}.", request.purpose))?];
+    let mut parts = request.messages.iter().flat_map(|message| &message.parts);
+    if let Some(part) = parts.find(|part| part.kind == PART_TEXT) {
+        edits.push(Edit::replace("messages", &part.id, &part.text.to_ascii_uppercase())?);
     }
-    if items(&body["tools"]).any(|tool| tool["name"] == json!("drop")) {
-        edits.push(json!({ "part": "tools", "op": "drop", "id": "drop" }));
+    if request.tools.iter().any(|tool| tool.name == "drop") {
+        edits.push(Edit::drop("tools", "drop"));
     }
-    edits.push(edit("generation", "set", "temperature", json!(0.5)));
-    edits.push(edit("options", "set", "conformance", json!({ "deep": [1, null] })));
-    edits.push(edit("headers", "set", "x-conformance", json!("yes")));
-    Ok(Answer::ok(json!({ "edits": edits })))
-}
-
-fn items(value: &Value) -> impl Iterator<Item = &Value> {
-    value.as_array().into_iter().flatten()
-}
-
-fn edit(part: &str, op: &str, id: &str, value: Value) -> Value {
-    json!({ "part": part, "op": op, "id": id, "value": value })
+    edits.push(Edit::set("generation", "temperature", &0.5)?);
+    edits.push(Edit::set("options", "conformance", &Json::parse(r#"{"deep":[1,null]}"#)?)?);
+    edits.push(Edit::set("headers", "x-conformance", &"yes")?);
+    Ok(edits)
 }

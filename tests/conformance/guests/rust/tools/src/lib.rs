@@ -4,26 +4,36 @@
 mod sources;
 mod tools;
 
-use plinth::{Answer, Call, Error, Kind};
-use std::sync::OnceLock;
+use plinth::{Prepared, Result};
+use serde::Deserialize;
 
-plinth::export! {
-    plinth_init => init,
-    plinth_tool_execute => tools::execute,
-    plinth_context_observe => sources::observe,
+plinth::plugin! {
+    config: Settings => configure,
+    tools: {
+        "echo" => tools::echo,
+        "fail" => tools::fail,
+        "files" => tools::files,
+        "settings" => tools::settings,
+        "read" => tools::read,
+        "ask" => tools::ask,
+        "random" => tools::random,
+        "count" => tools::count,
+        "trap" => tools::trap,
+        "spin" => tools::spin,
+    },
+    sources: sources::observe,
 }
 
-static GREETING: OnceLock<String> = OnceLock::new();
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Settings {
+    #[serde(default)]
+    greeting: String,
+}
 
-fn init(call: Call) -> Result<Answer, Error> {
-    if let Some(config) = call.body.get("config").and_then(|config| config.as_object()) {
-        if let Some(unknown) = config.keys().find(|key| *key != "greeting") {
-            return Err(Error::new(Kind::InvalidInput, format!("unknown field {unknown:?}")));
-        }
-        if let Some(greeting) = config.get("greeting") {
-            let text = greeting.as_str().ok_or_else(|| Error::new(Kind::InvalidInput, "greeting is not a text"))?;
-            GREETING.get_or_init(|| text.to_string());
-        }
-    }
-    Ok(Answer::ok(plinth::json!({})))
+static SETTINGS: Prepared<Settings> = Prepared::new();
+
+fn configure(settings: Settings) -> Result<()> {
+    SETTINGS.set(settings);
+    Ok(())
 }

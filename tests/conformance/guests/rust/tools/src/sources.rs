@@ -1,24 +1,32 @@
-use plinth::{json, Answer, Call, Error, Kind};
+use plinth::abi::{Location, Session};
+use plinth::source::{Observe, State, Texts};
+use plinth::{Error, Json, Result};
+use serde::Serialize;
 
-pub fn observe(call: Call) -> Result<Answer, Error> {
-    let session = call.body["session"]["id"].as_str().unwrap_or_default();
+#[derive(Serialize)]
+struct Seen<'a> {
+    session: &'a Session,
+    location: &'a Location,
+    now_ms: i64,
+    previous: Option<Json>,
+}
+
+pub fn observe(observe: &Observe) -> Result<Vec<State>> {
+    let session = &observe.session.id;
     if session == "fail" {
-        return Err(Error::new(Kind::Unavailable, "nothing can be seen"));
+        return Err(Error::unavailable("nothing can be seen"));
     }
     const KEY: &str = "conformance/guest/session";
-    let previous = call.body.get("previous").and_then(|previous| previous.get(KEY));
-    let value = json!({
-        "session": call.body["session"], "location": call.body["location"], "now_ms": call.body["now_ms"], "previous": previous,
-    });
-    let mut seen = json!({
-        "key": KEY, "state": "value", "value": value, "baseline": format!("The session is {session}."), "removed": "The session is unknown.",
-    });
-    if previous.is_some() {
-        seen["update"] = json!(format!("The session is now {session}."));
-    }
-    Ok(Answer::ok(json!({ "sources": [
-        seen,
-        { "key": "conformance/guest/unavailable", "state": "unavailable" },
-        { "key": "conformance/guest/absent", "state": "absent" },
-    ] })))
+    let previous = observe.told::<Json>(KEY);
+    let texts = Texts {
+        baseline: format!("The session is {session}."),
+        update: previous.as_ref().map_or_else(String::new, |_| format!("The session is now {session}.")),
+        removed: "The session is unknown.".into(),
+    };
+    let seen = Seen { session: &observe.session, location: &observe.location, now_ms: observe.now_ms, previous };
+    Ok(vec![
+        State::value(KEY, &seen, texts)?,
+        State::unavailable("conformance/guest/unavailable"),
+        State::absent("conformance/guest/absent"),
+    ])
 }

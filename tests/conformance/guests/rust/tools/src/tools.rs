@@ -1,62 +1,132 @@
-use crate::GREETING;
-use plinth::{host, json, message, random, Answer, Call, Error, Kind, Value};
+use crate::SETTINGS;
+use plinth::abi::{FsRead, Location, Meta, Session, ToolCall};
+use plinth::tool::{Call, File, Output};
+use plinth::{host, random, Error, Json, Kind, Result};
+use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 static CALLS: AtomicU32 = AtomicU32::new(0);
 
-pub fn execute(call: Call) -> Result<Answer, Error> {
-    let input = &call.body["input"];
-    match call.body["tool"].as_str().unwrap_or_default() {
-        "echo" => Ok(structured(json!({
-            "input": input, "call": call.body["call"], "session": call.body["session"],
-            "location": call.body["location"], "deadline_ms": call.deadline_ms, "meta": call.meta,
-        }))),
-        "fail" => Err(Error::new(Kind::named(text(input, "kind")), text(input, "message"))),
-        "files" => Ok(files(input)),
-        "settings" => Ok(structured(json!({ "greeting": GREETING.get().map_or("", String::as_str) }))),
-        "read" => read(input),
-        "ask" => Ok(structured(match host::call(text(input, "op"), &input["request"]) {
-            Ok((ok, _)) => json!({ "ok": ok }),
-            Err(error) => json!({ "error": { "kind": error.kind.name(), "message": error.message } }),
-        })),
-        "random" => Ok(structured(json!({ "numbers": [hex(random::number()), hex(random::number())] }))),
-        "count" => Ok(structured(json!({ "calls": CALLS.fetch_add(1, Ordering::Relaxed) + 1 }))),
-        "trap" => panic!("the guest breaks"),
-        "spin" => loop {
-            std::hint::spin_loop();
-        },
-        unknown => Err(Error::new(Kind::NotFound, format!("this plugin has no tool {unknown:?}"))),
+#[derive(Serialize)]
+struct Echo<'a> {
+    input: Json,
+    call: ToolCall,
+    session: &'a Session,
+    location: &'a Location,
+    deadline_ms: u128,
+    meta: &'a Meta,
+}
+
+pub fn echo(call: &Call, input: Json) -> Result<Output> {
+    let named = ToolCall { id: call.id.clone(), message: call.message.clone() };
+    Output::default().structured(&Echo {
+        input,
+        call: named,
+        session: &call.session,
+        location: &call.location,
+        deadline_ms: call.timeout.as_millis(),
+        meta: &call.meta,
+    })
+}
+
+#[derive(Deserialize)]
+pub struct Failure {
+    kind: String,
+    message: String,
+}
+
+pub fn fail(_: &Call, input: Failure) -> Result<Output> {
+    Err(Error::new(Kind::named(&input.kind), input.message))
+}
+
+#[derive(Deserialize)]
+pub struct Files {
+    sizes: Vec<usize>,
+}
+
+#[derive(Serialize)]
+struct Sum {
+    bytes: usize,
+}
+
+pub fn files(_: &Call, input: Files) -> Result<Output> {
+    let mut output = Output::text(format!("{} files", input.sizes.len())).title("files");
+    for (file, size) in input.sizes.iter().enumerate() {
+        let bytes: Vec<u8> = (0..*size).map(|at| (file * 7 + at) as u8).collect();
+        output = output.file(File::bytes(format!("file{file}"), "application/octet-stream", bytes));
     }
+    output.metadata(&Sum { bytes: input.sizes.iter().sum() })
 }
 
-fn structured(value: Value) -> Answer {
-    Answer::ok(json!({ "structured": value }))
+#[derive(Deserialize)]
+pub struct Nothing {}
+
+#[derive(Serialize)]
+struct Greeting<'a> {
+    greeting: &'a str,
 }
 
-fn text<'a>(input: &'a Value, field: &str) -> &'a str {
-    input[field].as_str().unwrap_or_default()
+pub fn settings(_: &Call, _: Nothing) -> Result<Output> {
+    Output::default().structured(&Greeting { greeting: &SETTINGS.get().greeting })
 }
 
-fn hex(number: u64) -> String {
-    format!("{number:016x}")
+#[derive(Serialize)]
+struct Content {
+    path: String,
+    size: u64,
+    eof: bool,
+    bytes: usize,
+    hash: u32,
 }
 
-/// Content with bytes behind the message, one run per file.
-fn files(input: &Value) -> Answer {
-    let sizes: Vec<usize> = input["sizes"].as_array().into_iter().flatten().filter_map(Value::as_u64).map(|size| size as usize).collect();
-    let mut content = vec![json!({ "type": "text", "text": format!("{} files", sizes.len()) })];
-    let mut bytes = Vec::new();
-    for (file, size) in sizes.into_iter().enumerate() {
-        let data = message::reference(bytes.len(), size);
-        bytes.extend((0..size).map(|at| (file * 7 + at) as u8));
-        content.push(json!({ "type": "file", "name": format!("file{file}"), "mime": "application/octet-stream", "data": data }));
+pub fn read(_: &Call, input: FsRead) -> Result<Output> {
+    let host::File { info, data, eof } = host::read(input)?;
+    let hash = data.iter().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193));
+    Output::default().structured(&Content { path: info.path, size: info.size, eof, bytes: data.len(), hash })
+}
+
+#[derive(Deserialize)]
+pub struct Ask {
+    op: String,
+    #[serde(default)]
+    request: Json,
+}
+
+pub fn ask(_: &Call, input: Ask) -> Result<Output> {
+    let answer = match host::call::<Json>(&input.op, &input.request, &[]) {
+        Ok((ok, _)) => plinth::abi::Answer { ok: Some(ok), error: None },
+        Err(error) => plinth::abi::Answer { ok: None, error: Some(error) },
+    };
+    Output::default().structured(&answer)
+}
+
+#[derive(Serialize)]
+struct Numbers {
+    numbers: [String; 2],
+}
+
+pub fn random(_: &Call, _: Nothing) -> Result<Output> {
+    let mut bytes = [0; 8];
+    random::fill(&mut bytes);
+    let numbers = [random::number(), u64::from_le_bytes(bytes)];
+    Output::default().structured(&Numbers { numbers: numbers.map(|number| format!("{number:016x}")) })
+}
+
+#[derive(Serialize)]
+struct Count {
+    calls: u32,
+}
+
+pub fn count(_: &Call, _: Nothing) -> Result<Output> {
+    Output::default().structured(&Count { calls: CALLS.fetch_add(1, Ordering::Relaxed) + 1 })
+}
+
+pub fn trap(_: &Call, _: Nothing) -> Result<Output> {
+    panic!("the guest breaks")
+}
+
+pub fn spin(_: &Call, _: Nothing) -> Result<Output> {
+    loop {
+        std::hint::spin_loop();
     }
-    Answer::with_bytes(json!({ "content": content, "title": "files", "metadata": { "bytes": bytes.len() } }), bytes)
-}
-
-fn read(input: &Value) -> Result<Answer, Error> {
-    let (ok, bytes) = host::call("fs.read", input)?;
-    let data = message::referred(&ok["data"], &bytes).ok_or_else(|| Error::new(Kind::Failed, "the data lies outside of the bytes"))?;
-    let hash = data.iter().fold(0x811c_9dc5u32, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193));
-    Ok(structured(json!({ "path": ok["info"]["path"], "size": ok["info"]["size"], "eof": ok["eof"], "bytes": data.len(), "hash": hash })))
 }

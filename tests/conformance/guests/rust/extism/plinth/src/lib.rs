@@ -1,37 +1,34 @@
-//! The glue between a guest in Rust and ABI 1 on Extism's import set. To a guest it is
+//! The SDK on Extism's import set: its own sources, but for the boundary. To a guest it is
 //! what the crate of the core set is; only entries and operations are made otherwise.
 
-#[path = "../../../plinth/src/error.rs"]
-pub mod error;
+mod boundary;
+
+#[path = "../../../../../../../sdk-plugins/rust/src/abi/mod.rs"]
+pub mod abi;
+#[path = "../../../../../../../sdk-plugins/rust/src/guest.rs"]
+pub mod guest;
+#[path = "../../../../../../../sdk-plugins/rust/src/host/mod.rs"]
 pub mod host;
-#[path = "../../../plinth/src/message.rs"]
-pub mod message;
-#[path = "../../../plinth/src/random.rs"]
+#[path = "../../../../../../../sdk-plugins/rust/src/log.rs"]
+pub mod log;
+#[path = "../../../../../../../sdk-plugins/rust/src/plugin.rs"]
+pub mod plugin;
+#[path = "../../../../../../../sdk-plugins/rust/src/prepared.rs"]
+mod prepared;
+#[path = "../../../../../../../sdk-plugins/rust/src/provider.rs"]
+pub mod provider;
+#[path = "../../../../../../../sdk-plugins/rust/src/random.rs"]
 pub mod random;
+#[path = "../../../../../../../sdk-plugins/rust/src/source.rs"]
+pub mod source;
+#[path = "../../../../../../../sdk-plugins/rust/src/tool.rs"]
+pub mod tool;
+#[path = "../../../../../../../sdk-plugins/rust/src/transform.rs"]
+pub mod transform;
 
-pub use error::{Error, Kind};
-pub use message::{Answer, Call, Handler};
-pub use serde_json::{json, Value};
+pub use abi::{Error, Json, Kind};
+pub use host::progress;
+pub use plugin::Plugin;
+pub use prepared::Prepared;
 
-#[no_mangle]
-pub extern "C" fn plinth_abi_1() {}
-
-/// Serves a call of an entry; what [`export!`] expands to. The message is the input,
-/// the answer the output, and an error of the ABI is an answer: the exit code is 0.
-pub fn serve(handler: Handler) -> i32 {
-    match extism_pdk::output(message::serve(&extism_pdk::input_bytes(), handler)) {
-        Ok(()) => 0,
-        Err(_) => 1,
-    }
-}
-
-/// Exports handlers under their names in the ABI.
-#[macro_export]
-macro_rules! export {
-    ($($name:ident => $handler:path),* $(,)?) => {
-        $(#[no_mangle]
-        pub extern "C" fn $name() -> i32 {
-            $crate::serve($handler)
-        })*
-    };
-}
+pub type Result<T, E = Error> = std::result::Result<T, E>;

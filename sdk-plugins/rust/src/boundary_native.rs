@@ -1,4 +1,6 @@
-use super::fail;
+//! What differs between a module and a native test: memory, exports, the host.
+
+use crate::guest::fail;
 use crate::Error;
 use std::cell::RefCell;
 use std::fs::File;

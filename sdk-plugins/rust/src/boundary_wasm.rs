@@ -1,4 +1,6 @@
-use super::Handler;
+//! What differs between a module and a native test: memory, exports, the host.
+
+use crate::guest::Handler;
 use std::alloc::{alloc, Layout};
 use std::cell::Cell;
 
