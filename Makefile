@@ -29,7 +29,7 @@ SEQUENCES   ?= 10000
 
 .DEFAULT_GOAL := help
 .PHONY: help prerequisites build install demo test race arch crash fuzz lint lint-fix fmt golden plugins plugins-verify guests guests-verify \
-	bench-store bench-turn bench-session bench-context bench-engine bench-boundary bench-hello bench-codec bench-builtins bench-sdk bench-reload soak-reload model verify verify-long clean
+	bench-store bench-turn bench-session bench-context bench-engine bench-boundary bench-hello bench-codec bench-builtins bench-sdk bench-reload bench-dev soak-reload model verify verify-long clean
 
 help: prerequisites ## this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -120,6 +120,9 @@ bench-sdk: prerequisites ## size and speed of a tool in each SDK; the table goes
 
 bench-reload: prerequisites ## figures of replacing plugins
 	$(GO) run ./tests/bench/reload machine save blocked
+
+bench-dev: prerequisites ## what plinth plugin dev adds to the compiler (needs TinyGo and Rust)
+	$(GO) run ./tests/bench/dev
 
 soak-reload: prerequisites ## a plugin replaced a thousand times under load
 	$(GO) run ./tests/bench/reload soak

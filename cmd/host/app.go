@@ -195,7 +195,7 @@ func (a *app) startRunner(ctx context.Context, encoder session.Encoder) error {
 	}, server.Backend{
 		Sessions: sessionService{a.backend}, Prompts: promptService{a.backend}, Commands: commandService{a.backend}, Skills: skillService{a.backend}, Shells: shellService{a.backend, a.config.Shell.Enabled}, Waiting: waitingService{a.backend}, Reports: reportService{a.backend}, Contexts: contextService{a.backend}, Reverts: revertService{a.backend}, Blobs: blobService{a.store.Blobs()}, Control: controlService{a.backend}, Life: lifeService{a.backend},
 		Permissions: permissionService{a.backend}, Questions: questionService{a.backend}, Plugins: pluginService{a.backend, a.network, a.servers, a.reconfigure}, Locks: lockService{a.backend, lockFile(a.config.File)}, Agents: agentService{a.backend}, Models: modelService{a.backend},
-		Transfers: transferService{a.backend, a.store, a.importer}, Rehearsals: rehearsalService{a.backend},
+		Transfers: transferService{a.backend, a.store, a.importer}, Rehearsals: rehearsalService{a.backend}, PluginWatches: watchService{a.backend},
 		Events: eventService{a.backend}, Deltas: deltaService{a.backend}, Access: tokens, Tokens: tokens,
 		Ready: func(context.Context) error { return nil },
 	})

@@ -70,6 +70,11 @@ func tellGoldens(out io.Writer, results []golden.Result) {
 		if result.Problem != "" {
 			fmt.Fprintf(out, "      %s\n", oneLine(result.Problem, 1000))
 		}
+		if !result.Passed {
+			for _, line := range result.Log {
+				fmt.Fprintf(out, "      log %s\n", clipped(line, 1000))
+			}
+		}
 		for _, difference := range result.Differences {
 			tellDifference(out, "      ", difference.Path, difference.Want, difference.Got)
 		}

@@ -108,12 +108,13 @@ const (
 // Manager owns the engine and the plugins' scopes. It is safe for use by several
 // goroutines.
 type Manager struct {
-	options Options
-	engine  *wasm.Engine
-	life    context.Context // until Close
-	end     context.CancelFunc
-	work    sync.WaitGroup
-	ready   chan struct{} // closed when what was found at the start has been tried
+	options  Options
+	engine   *wasm.Engine
+	life     context.Context // until Close
+	end      context.CancelFunc
+	work     sync.WaitGroup
+	ready    chan struct{} // closed when what was found at the start has been tried
+	watchers watchers
 	// rehearsal has a token while one runs.
 	rehearsal chan struct{}
 

@@ -27,6 +27,7 @@ type Proof struct {
 	Duration time.Duration // of the first call
 	Fuel     int64         // likewise, in units of meter.Version
 	Memory   uint32        // of the instance afterwards, in bytes
+	Log      []string      // what the plugin printed or logged in the first call
 }
 
 // GoldenMismatch is a plugin that does not do what was recorded.
@@ -142,8 +143,12 @@ func prove(ctx context.Context, module *wasm.Module, golden Golden) Proof {
 	}
 	for again := range 2 {
 		recording := &answers{recorded: golden.Operations}
+		log := func(string) {}
+		if again == 0 {
+			log = func(line string) { proof.Log = append(proof.Log, line) }
+		}
 		result, err := module.Call(ctx, wasm.Request{Entry: golden.Entry, Input: abi.EncodeMessage(message, nil),
-			Deadline: goldenDeadline, Session: "golden " + golden.Input, Operations: recording})
+			Deadline: goldenDeadline, Session: "golden " + golden.Input, Operations: recording, Log: log})
 		if again == 0 {
 			proof.Duration, proof.Fuel, proof.Memory = result.Duration, result.Fuel, result.Memory
 			if answer, _, decoding := abi.DecodeMessage(result.Output); err == nil && decoding == nil && checkAnswer(answer) == nil {

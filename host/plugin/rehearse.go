@@ -124,7 +124,7 @@ func (r *rehearsing) open(ctx context.Context, s *slot, serving *serving, candid
 
 func (r *rehearsing) play(ctx context.Context, s *slot, candidate Candidate, revision string, terms Terms) (stageplay, error) {
 	terms.Record = "" // a rehearsal is none of the plugin's calls
-	made, err := r.manager.build(ctx, s, candidate, revision, terms, false)
+	made, err := r.manager.buildFor(ctx, s, place{}, candidate, revision, terms, false)
 	if err != nil {
 		return stageplay{}, err
 	}

@@ -76,6 +76,11 @@ func failedAt(stage stage, err error) error {
 // build makes a revision that can be called. A lazy one is compiled and started by its
 // first call; any other has started once.
 func (m *Manager) build(ctx context.Context, s *slot, candidate Candidate, revision string, terms Terms, lazy bool) (*serving, error) {
+	return m.buildFor(ctx, s, place{s.id, s.location}, candidate, revision, terms, lazy)
+}
+
+// buildFor is build for who watches the plugin in a place; nobody watches in none.
+func (m *Manager) buildFor(ctx context.Context, s *slot, at place, candidate Candidate, revision string, terms Terms, lazy bool) (*serving, error) {
 	if candidate.native != nil {
 		return serveNative(s, candidate, revision, terms), nil
 	}
@@ -91,14 +96,17 @@ func (m *Manager) build(ctx context.Context, s *slot, candidate Candidate, revis
 	spec.Lazy = lazy && !refusing(manifest, terms)
 	logger := m.options.Logger.Named(manifest.ID)
 	made := &serving{candidate: candidate, revision: revision, terms: terms}
-	if made.module, err = m.load(ctx, spec, revision, terms, logger); err != nil {
+	if made.module, err = m.load(ctx, spec, at, revision, terms, logger); err != nil {
 		return nil, failedAt(stageLoad, err)
 	}
 	made.life, made.end = context.WithCancelCause(context.Background())
 	made.plugin = &bridge.Plugin{ID: manifest.ID, Revision: revision, Builtin: candidate.Builtin,
 		Operations: int64(spec.Limits.Operations), LogBytes: int64(spec.Limits.LogBytes),
 		Caller: mortal{bridge.NewCaller(made.module), made.life},
-		Log:    func(level, line string) { logger.Log(hclog.LevelFromString(level), line) }}
+		Log: func(level, line string) {
+			logger.Log(hclog.LevelFromString(level), line)
+			m.logged(at, revision, level, line)
+		}}
 	made.scope = registry.Scope{ID: s.id, Location: s.location, Builtin: candidate.Builtin, Revision: revision}
 	if err := m.contribute(made); err != nil {
 		return nil, errors.Join(failedAt(stageContribute, err), made.close())
@@ -151,39 +159,48 @@ func (m mortal) Call(ctx context.Context, call bridge.Call) ([]byte, error) {
 }
 
 // load has the module run as the operator wants it.
-func (m *Manager) load(ctx context.Context, spec wasm.Spec, revision string, terms Terms, logger hclog.Logger) (module, error) {
+func (m *Manager) load(ctx context.Context, spec wasm.Spec, at place, revision string, terms Terms, logger hclog.Logger) (module, error) {
 	if terms.ExtismSDK {
 		if terms.Record != "" {
 			return nil, fmt.Errorf("plugins.%q: calls by extism-sdk cannot be recorded; set record = \"off\"", spec.Name)
 		}
 		return extism.Load(ctx, extism.Options{Contract: bridge.Contract(), Refuse: bridge.Refuse, Logger: logger}, spec)
 	}
-	if terms.Record == "" {
-		return m.engine.Load(ctx, spec)
-	}
-	if m.options.Recordings == nil {
+	if terms.Record != "" && m.options.Recordings == nil {
 		return nil, fmt.Errorf("plugins.%q: the host was started without recordings; start it again to have record = %q", spec.Name, terms.Record)
+	}
+	if spec.Builtin && terms.Record == "" {
+		return m.engine.Load(ctx, spec)
 	}
 	spec.Start = replay.Start
 	loaded, err := m.engine.Load(ctx, spec)
 	if err != nil {
 		return nil, err
 	}
-	return recordedModule{Recorder: m.recorder(loaded, revision, terms.Record, logger), Closer: loaded}, nil
+	return recordedModule{Module: loaded, recorder: m.recorder(loaded, at, revision, terms.Record, logger)}, nil
 }
 
-// recordedModule is a module whose calls are recorded.
+// recordedModule is a module whose calls are recorded while somebody wants it.
 type recordedModule struct {
-	*replay.Recorder
-	io.Closer
+	*wasm.Module
+	recorder *replay.Recorder
 }
 
-func (m *Manager) recorder(loaded *wasm.Module, revision string, record Record, logger hclog.Logger) *replay.Recorder {
-	options := replay.Options{Sink: m.options.Recordings, Host: m.options.Version, Revision: revision, CallID: bridge.CallID, Failed: bridge.Failed,
-		Lost: func(err error) { logger.Warn("a recording is lost", "error", err) }}
-	if record == RecordFailing {
-		options.Sink = replay.Failing(options.Sink)
+// Call runs an entry.
+func (r recordedModule) Call(ctx context.Context, request wasm.Request) (wasm.Result, error) {
+	return r.recorder.Call(ctx, request)
+}
+
+func (m *Manager) recorder(loaded *wasm.Module, at place, revision string, record Record, logger hclog.Logger) *replay.Recorder {
+	sink := watchedCalls{manager: m, at: at, revision: revision}
+	switch record {
+	case RecordFailing:
+		sink.kept = replay.Failing(m.options.Recordings)
+	case RecordAll:
+		sink.kept = m.options.Recordings
 	}
+	options := replay.Options{Sink: sink, Host: m.options.Version, Revision: revision, When: sink.wanted, CallID: bridge.CallID, Failed: bridge.Failed,
+		Lost: func(err error) { logger.Warn("a recording is lost", "error", err) }}
 	if m.options.Scrubber != nil {
 		options.Scrubber = m.options.Scrubber
 	}

@@ -61,6 +61,10 @@ func OpenFolder(path string, most int) (*Folder, error) {
 	return f, nil
 }
 
+// LookInto answers a folder of recordings that another program keeps: to read, not to
+// keep anything in.
+func LookInto(path string) *Folder { return &Folder{path: path, most: DefaultMaxFiles} }
+
 // Keep writes a recording.
 func (f *Folder) Keep(recording *Recording) error {
 	text, err := recording.Encode()

@@ -39,6 +39,7 @@ func (s *Server) routes() http.Handler {
 	s.tokenRoutes(api)
 	s.transferRoutes(api)
 	s.rehearseRoutes(api)
+	s.watchRoutes(api)
 	s.healthRoutes(api)
 	s.eventRoute(api)
 	mux.HandleFunc("GET "+protocol.LivePath, s.serveLive)

@@ -260,8 +260,8 @@ func TestOpenAPI(t *testing.T) {
 			}
 		}
 	}
-	if operations != 61 {
-		t.Errorf("%d operations are described, want 61", operations)
+	if operations != 62 {
+		t.Errorf("%d operations are described, want 62", operations)
 	}
 	if spec.Components.Schemas["ErrorModel"] != nil || spec.Components.Schemas["Problem"] == nil {
 		t.Errorf("schemas: %v", spec.Components.Schemas)

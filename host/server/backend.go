@@ -12,28 +12,29 @@ import (
 // internal, without its text. They may be called at the same time from many
 // goroutines.
 type Backend struct {
-	Sessions    Sessions
-	Prompts     Prompts
-	Commands    Commands
-	Skills      Skills
-	Shells      Shells
-	Blobs       Blobs
-	Waiting     Waiting
-	Control     Control
-	Life        Life
-	Reports     Reports
-	Contexts    Contexts
-	Reverts     Reverts
-	Permissions Permissions
-	Questions   Questions
-	Plugins     Plugins
-	Locks       PluginLocks
-	Agents      Agents
-	Models      Models
-	Transfers   Transfers
-	Rehearsals  Rehearsals
-	Events      Events
-	Deltas      Deltas
+	Sessions      Sessions
+	Prompts       Prompts
+	Commands      Commands
+	Skills        Skills
+	Shells        Shells
+	Blobs         Blobs
+	Waiting       Waiting
+	Control       Control
+	Life          Life
+	Reports       Reports
+	Contexts      Contexts
+	Reverts       Reverts
+	Permissions   Permissions
+	Questions     Questions
+	Plugins       Plugins
+	Locks         PluginLocks
+	Agents        Agents
+	Models        Models
+	Transfers     Transfers
+	Rehearsals    Rehearsals
+	PluginWatches PluginWatches
+	Events        Events
+	Deltas        Deltas
 	// Access and Tokens are usually one *TokenStore.
 	Access Access
 	Tokens Tokens

@@ -14,6 +14,7 @@ func Layers() []Layer {
 		{"examples", []string{"docs/examples/follow"}},
 		{"wiring", []string{"cmd/host"}},
 		{"configuration", []string{"cmd/host/config"}},
+		{"live development", []string{"host/author/dev"}},
 		{"author", []string{"host/author/call", "host/author/golden", "host/author/toolchain"}},
 		{"builds", []string{"host/author/build", "host/author/scaffold"}},
 		{"edge", []string{"host/server", "host/plugin", "client"}},

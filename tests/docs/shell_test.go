@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/plinthhost/plinth/tests/chat"
+	"github.com/plinthhost/plinth/tests/toolchains"
 )
 
 // A page with a block marked "sh test" is worked through as a reader would, from top
@@ -22,6 +23,7 @@ import (
 //
 //	sh test              runs, with the variables and the folder the block before left
 //	sh test exit=4       ends with that code
+//	sh test needs=rust   likewise, and the page has that compiler on its PATH and no other
 //	sh test name=host    runs beside the others to the page's end, and ends well then
 //	text output          is what the block before wrote; of another, output=host
 //	text stop=host       interrupts it before the end
@@ -31,6 +33,8 @@ import (
 // Lines of the host's log are left out of outputs. In an output "…" stands for any
 // text of a line, and on a line of its own for any lines. The model server and the
 // port of the pages stand for those of the test.
+//
+// A page that needs a compiler is worked through when -toolchains names it.
 func TestPagesWork(t *testing.T) {
 	worked := 0
 	for _, name := range pages(t) {
@@ -45,6 +49,9 @@ func TestPagesWork(t *testing.T) {
 		}
 		worked++
 		t.Run(strings.TrimSuffix(filepath.Base(name), ".md"), func(t *testing.T) {
+			if language := p.needs(); language != "" && !toolchains.Named(*compilers, language) {
+				t.Skipf("%s needs the compiler of %s; with it: go test ./tests/docs -toolchains=%s", p.name, language, language)
+			}
 			t.Parallel()
 			newTerminal(t, p).work()
 		})
@@ -52,6 +59,16 @@ func TestPagesWork(t *testing.T) {
 	if worked < 5 {
 		t.Errorf("only %d pages have blocks to run", worked)
 	}
+}
+
+// needs is the language whose compiler the page works with; empty for none.
+func (p page) needs() string {
+	for _, b := range p.blocks {
+		if language := b.values["needs"]; language != "" {
+			return language
+		}
+	}
+	return ""
 }
 
 func worksThrough(p page) bool {
@@ -101,6 +118,10 @@ func newTerminal(t *testing.T, p page) *terminal {
 		t.Fatal(err)
 	}
 	s := &terminal{t: t, page: p, home: newHome(t), model: model, beside: map[string]*beside{}}
+	if language := p.needs(); language != "" {
+		machine := toolchains.New(t, language)
+		s.home.environ = append(append(s.home.environ, machine.Environ...), "PATH="+programs+":"+machine.Path)
+	}
 	if err := os.Symlink(checkout, s.home.path("plinth")); err != nil {
 		t.Fatal(err)
 	}

@@ -26,9 +26,10 @@ type Result struct {
 	// Differences are where the answer, or what was asked of the host, is not the recorded
 	// one; at most 20.
 	Differences []Difference `json:"differences,omitempty"`
-	DurationNS  int64        `json:"duration_ns"` // of the first call
-	Fuel        int64        `json:"fuel"`        // likewise
-	Memory      uint32       `json:"memory"`      // of the instance afterwards, in bytes
+	DurationNS  int64        `json:"duration_ns"`   // of the first call
+	Fuel        int64        `json:"fuel"`          // likewise
+	Memory      uint32       `json:"memory"`        // of the instance afterwards, in bytes
+	Log         []string     `json:"log,omitempty"` // what the plugin printed in the first call
 }
 
 // Difference is one place where two JSON values part. Long ones are shown from there.
@@ -116,7 +117,7 @@ func run(ctx context.Context, engine *wasm.Engine, built build.Result) ([]Result
 }
 
 func resultOf(proof plugin.Proof, built build.Result) Result {
-	result := Result{Input: proof.Golden.Input, Output: proof.Golden.Output, DurationNS: int64(proof.Duration), Fuel: proof.Fuel, Memory: proof.Memory}
+	result := Result{Input: proof.Golden.Input, Output: proof.Golden.Output, DurationNS: int64(proof.Duration), Fuel: proof.Fuel, Memory: proof.Memory, Log: proof.Log}
 	mismatch, differs := errors.AsType[*plugin.GoldenMismatch](proof.Err)
 	switch {
 	case slices.Contains(built.Missing, result.Output) && (proof.Err == nil || differs && !mismatch.Again && !mismatch.Operations()):

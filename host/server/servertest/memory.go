@@ -41,6 +41,7 @@ type Memory struct {
 	left     chan struct{} // receives when a registration ended
 
 	rehearsed []Rehearsed
+	watches   []*pluginWatch
 }
 
 type record struct {
@@ -78,7 +79,7 @@ func New() *Memory {
 func (m *Memory) Backend() server.Backend {
 	return server.Backend{
 		Sessions: sessions{m}, Prompts: prompts{m}, Waiting: waiting{m}, Reports: reports{m}, Contexts: contexts{m}, Reverts: reverts{m}, Blobs: blobs{m}, Control: control{m}, Life: life{m}, Permissions: permissions{m}, Questions: questions{m},
-		Commands: commands{m}, Skills: skills{m}, Shells: shells{m}, Plugins: plugins{m}, Agents: agents{m}, Models: models{m}, Transfers: transfers{m}, Rehearsals: rehearsals{m}, Events: events{m}, Deltas: deltas{m}, Access: m.TokenStore, Tokens: m.TokenStore, Ready: m.ready,
+		Commands: commands{m}, Skills: skills{m}, Shells: shells{m}, Plugins: plugins{m}, Agents: agents{m}, Models: models{m}, Transfers: transfers{m}, Rehearsals: rehearsals{m}, PluginWatches: pluginWatches{m}, Events: events{m}, Deltas: deltas{m}, Access: m.TokenStore, Tokens: m.TokenStore, Ready: m.ready,
 	}
 }
 

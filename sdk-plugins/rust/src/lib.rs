@@ -34,9 +34,6 @@
 //!
 //! A panic ends the call, and its message is in the host's error and in the plugin's log.
 
-#![warn(clippy::pedantic)]
-#![allow(clippy::missing_errors_doc, clippy::must_use_candidate, clippy::return_self_not_must_use)]
-#![allow(clippy::module_name_repetitions, clippy::struct_excessive_bools, clippy::needless_pass_by_value)]
 
 pub mod abi;
 #[doc(hidden)]

@@ -44,7 +44,7 @@ pub fn init(message: &[u8], set: fn(&Json) -> Result<()>) -> Vec<u8> {
 #[doc(hidden)]
 pub fn settings<C: DeserializeOwned>(config: &Json) -> Result<C> {
     let text = if config.text() == "null" { "{}" } else { config.text() };
-    serde_json::from_str(text).map_err(|error| crate::Error::invalid_input(format!("the plugin's configuration: {error}")))
+    serde_json::from_slice(text.as_bytes()).map_err(|error| crate::Error::invalid_input(format!("the plugin's configuration: {error}")))
 }
 
 /// Makes a plugin of functions. All clauses may be left out, but they stand in this order,

@@ -152,7 +152,7 @@ impl From<abi::FsAttached> for File {
 /// Reads the input of a tool.
 #[doc(hidden)]
 pub fn input<In: DeserializeOwned>(tool: &str, input: &Json) -> Result<In> {
-    serde_json::from_str(input.text()).map_err(|error| Error::invalid_input(format!("the input of {tool}: {error}")))
+    serde_json::from_slice(input.text().as_bytes()).map_err(|error| Error::invalid_input(format!("the input of {tool}: {error}")))
 }
 
 #[doc(hidden)]

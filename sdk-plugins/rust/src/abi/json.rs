@@ -1,9 +1,8 @@
 use crate::Result;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::ser::Formatter;
+use serde_json::ser::{CompactFormatter, Formatter};
 use serde_json::value::RawValue;
-use std::fmt::{Display, LowerExp};
 use std::io;
 
 /// JSON as it stands in a message: byte by byte what was written, also when it is passed
@@ -33,7 +32,7 @@ impl Json {
 
     /// Reads a value.
     pub fn read<T: DeserializeOwned>(&self) -> Result<T> {
-        Ok(serde_json::from_str(self.text())?)
+        Ok(serde_json::from_slice(self.text().as_bytes())?)
     }
 
     /// The JSON.
@@ -110,22 +109,113 @@ impl Formatter for Wire {
     }
 
     fn write_f64<W: io::Write + ?Sized>(&mut self, to: &mut W, value: f64) -> io::Result<()> {
-        write_number(to, &value, value.abs())
+        let mut text = Vec::with_capacity(32);
+        CompactFormatter.write_f64(&mut text, value)?;
+        write_number(to, &text)
     }
 
     fn write_f32<W: io::Write + ?Sized>(&mut self, to: &mut W, value: f32) -> io::Result<()> {
-        write_number(to, &value, value.abs().into())
+        let mut text = Vec::with_capacity(32);
+        CompactFormatter.write_f32(&mut text, value)?;
+        write_number(to, &text)
     }
 }
 
-/// Writes the shortest text that reads as the number.
-fn write_number<W: io::Write + ?Sized>(to: &mut W, value: &(impl Display + LowerExp), size: f64) -> io::Result<()> {
-    if size == 0.0 || (1e-6..1e21).contains(&size) {
-        return write!(to, "{value}");
+/// Writes a number in Go's form: its digits are right, but where the point is told by an
+/// exponent and whether there is a fraction of 0 is not. The standard library's own
+/// formats would make a module 20 KB larger.
+fn write_number<W: io::Write + ?Sized>(to: &mut W, text: &[u8]) -> io::Result<()> {
+    let (mut digits, mut point, mut exponent) = (Vec::with_capacity(32), None, 0_i32);
+    let (text, negative) = match text {
+        [b'-', rest @ ..] => (rest, true),
+        _ => (text, false),
+    };
+    for (at, byte) in text.iter().enumerate() {
+        match byte {
+            b'.' => point = Some(digits.len()),
+            b'e' => {
+                let (sign, rest) = match &text[at + 1..] {
+                    [b'-', rest @ ..] => (-1, rest),
+                    [b'+', rest @ ..] | rest => (1, rest),
+                };
+                exponent = sign * rest.iter().fold(0, |number, digit| number * 10 + i32::from(digit - b'0'));
+                break;
+            }
+            digit => digits.push(*digit),
+        }
     }
-    let text = format!("{value:e}");
-    match text.split_once("e") {
-        Some((digits, exponent)) if !exponent.starts_with('-') => write!(to, "{digits}e+{exponent}"),
-        _ => to.write_all(text.as_bytes()),
+    // The number is 0.DIGITS times ten to the power of `power`.
+    let mut power = point.unwrap_or(digits.len()) as i32 + exponent;
+    let zeros = digits.iter().take_while(|digit| **digit == b'0').count();
+    digits.drain(..zeros);
+    power -= zeros as i32;
+    while digits.last() == Some(&b'0') {
+        digits.pop();
+    }
+    if negative {
+        to.write_all(b"-")?;
+    }
+    if digits.is_empty() {
+        return to.write_all(b"0");
+    }
+    if !(-5..=21).contains(&power) {
+        to.write_all(&digits[..1])?;
+        if digits.len() > 1 {
+            to.write_all(b".")?;
+            to.write_all(&digits[1..])?;
+        }
+        return write!(to, "e{:+}", power - 1);
+    }
+    if power <= 0 {
+        to.write_all(b"0.")?;
+    }
+    for at in power.min(0)..(digits.len() as i32).max(power) {
+        if at == power && at > 0 {
+            to.write_all(b".")?;
+        }
+        let digit = usize::try_from(at).ok().and_then(|at| digits.get(at)).unwrap_or(&b'0');
+        to.write_all(&[*digit])?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Json;
+
+    /// What encoding/json of Go writes.
+    #[test]
+    fn numbers_are_written_as_go_does() {
+        for (value, want) in [
+            (0.0, "0"),
+            (-0.0, "-0"),
+            (1.0, "1"),
+            (-1.5, "-1.5"),
+            (100.0, "100"),
+            (0.1, "0.1"),
+            (12345.678, "12345.678"),
+            (0.000_001, "0.000001"),
+            (0.000_012_3, "0.0000123"),
+            (9.9e-7, "9.9e-7"),
+            (1e-7, "1e-7"),
+            (1e20, "100000000000000000000"),
+            (123_456_789_012_345_680_000.0, "123456789012345680000"),
+            (1e21, "1e+21"),
+            (1.25e22, "1.25e+22"),
+            (f64::MAX, "1.7976931348623157e+308"),
+            (f64::MIN_POSITIVE, "2.2250738585072014e-308"),
+            (5e-324, "5e-324"),
+        ] {
+            assert_eq!(Json::of(&value).unwrap().text(), want);
+        }
+        for (value, want) in [(0.1_f32, "0.1"), (16_777_216.0, "16777216"), (3.4e38, "3.4e+38")] {
+            assert_eq!(Json::of(&value).unwrap().text(), want);
+        }
+    }
+
+    #[test]
+    fn texts_are_written_as_go_does() {
+        let text = "<a> & \u{2028}\u{2029}\u{7f} \u{8}\u{c}\n\u{1}\"\\ é \u{1f600}";
+        assert_eq!(Json::of(text).unwrap().text(), "\"<a> & \\u2028\\u2029\u{7f} \\b\\f\\n\\u0001\\\"\\\\ é \u{1f600}\"");
     }
 }
