@@ -2,6 +2,9 @@
 // plinth plugin new writes, which does the same in all of them, built as its manifest says.
 // It prints lines "figure NAME VALUE UNIT" and writes the table of docs/reference/sdks.md.
 // A language whose compiler is missing keeps the row that it has.
+//
+//	sdk                     all languages
+//	sdk LANGUAGE=FOLDER...  these, each with the plugin in a folder in the place of the template's
 package main
 
 import (
@@ -11,6 +14,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strings"
 
 	"github.com/plinthhost/plinth/host/author/scaffold"
 	"github.com/plinthhost/plinth/tests/bench/measure"
@@ -20,7 +25,7 @@ import (
 const page = "docs/reference/sdks.md"
 
 func main() {
-	if err := run(context.Background()); err != nil {
+	if err := run(context.Background(), os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "bench-sdk:", err)
 		os.Exit(1)
 	}
@@ -30,7 +35,7 @@ func figure(name string, value float64, unit string) {
 	fmt.Printf("figure sdk.%s %.4g %s\n", name, value, unit)
 }
 
-func run(ctx context.Context) error {
+func run(ctx context.Context, args []string) error {
 	folder, err := os.MkdirTemp("", "plinth-sdk-*")
 	if err != nil {
 		return err
@@ -40,8 +45,27 @@ func run(ctx context.Context) error {
 		return err
 	}
 	var tools []*tool
+	given := map[string]string{}
+	for _, arg := range args {
+		language, plugin, ok := strings.Cut(arg, "=")
+		if !ok || !slices.Contains(scaffold.Languages(), language) {
+			return fmt.Errorf("%q is not LANGUAGE=FOLDER with a language of %s", arg, strings.Join(scaffold.Languages(), ", "))
+		}
+		given[language] = plugin
+	}
 	for _, language := range scaffold.Languages() {
-		made, err := build(ctx, filepath.Join(folder, language), language)
+		plugin, is := given[language]
+		if !is && len(given) > 0 {
+			continue
+		}
+		if !is {
+			plugin = filepath.Join(folder, language)
+			if err := write(plugin, language); err != nil {
+				measure.Note("%s is not measured: %v", language, err)
+				continue
+			}
+		}
+		made, err := build(ctx, plugin, language)
 		if err != nil {
 			measure.Note("%s is not measured: %v", language, err)
 			continue

@@ -23,22 +23,29 @@ type tool struct {
 	golden   plugin.Golden
 }
 
-// build writes the tool that plinth plugin new gives and builds it as its manifest says.
-func build(ctx context.Context, folder, language string) (*tool, error) {
+// write makes the folder that plinth plugin new makes.
+func write(folder, language string) error {
 	files, err := scaffold.Files(scaffold.Plugin{Language: language, Kind: "tool", ID: "bench/word-count", Version: "bench"})
+	for name, content := range files {
+		path := filepath.Join(folder, name)
+		if err == nil {
+			err = os.MkdirAll(filepath.Dir(path), 0o755)
+		}
+		if err == nil {
+			err = os.WriteFile(path, content, 0o644)
+		}
+	}
+	return err
+}
+
+// build builds the plugin in a folder as its manifest says.
+func build(ctx context.Context, folder, language string) (*tool, error) {
+	path := filepath.Join(folder, plugin.ManifestName)
+	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	for name, content := range files {
-		path := filepath.Join(folder, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			return nil, err
-		}
-		if err := os.WriteFile(path, content, 0o644); err != nil {
-			return nil, err
-		}
-	}
-	manifest, err := plugin.DecodeManifest(plugin.ManifestName, files[plugin.ManifestName], os.DirFS(folder))
+	manifest, err := plugin.DecodeManifest(path, text, os.DirFS(folder))
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +86,9 @@ func preferWasmCargo(folder string) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
-	if err := os.Symlink(program, filepath.Join(folder, "cargo")); err != nil {
+	// It calls a cargo itself, the one that it finds on the PATH as it was.
+	script := fmt.Sprintf("#!/bin/sh\nPATH='%s' exec '%s' \"$@\"\n", os.Getenv("PATH"), program)
+	if err := os.WriteFile(filepath.Join(folder, "cargo"), []byte(script), 0o755); err != nil {
 		return err
 	}
 	return os.Setenv("PATH", folder+string(os.PathListSeparator)+os.Getenv("PATH"))
