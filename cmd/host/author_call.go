@@ -82,8 +82,8 @@ func (c *cli) call(ctx context.Context, args []string, how calling) error {
 		return err
 	}
 	result, err := call.Run(ctx, engine, candidate, wanted)
-	if err = errors.Join(err, engine.Close()); err != nil && result.Fuel == 0 {
-		return err // it did not begin
+	if err = errors.Join(err, engine.Close()); err != nil && !result.Began {
+		return err
 	}
 	told := calledPlugin{Export: how.export, Answer: result.Answer, Operations: []string{}, Fuel: result.Fuel, DurationNS: int64(result.Duration), Memory: result.Memory}
 	for _, made := range result.Operations {
@@ -152,7 +152,7 @@ func (c *cli) wanted(manifest abi.Manifest, args []string, how calling) (wanted 
 		}
 		wanted.Golden, err = call.Tool(manifest, args[0], input, wanted.Folder)
 	} else {
-		wanted.Golden, err = c.recorded(manifest, how.export, args)
+		wanted.Golden, err = c.bodyOf(manifest, how.export, args)
 	}
 	if how.config != "" {
 		wanted.Config = json.RawMessage(how.config)
@@ -173,8 +173,8 @@ func (c *cli) textOf(argument string) (json.RawMessage, error) {
 	return text, err
 }
 
-// recorded is the call of a golden's input file.
-func (c *cli) recorded(manifest abi.Manifest, export string, args []string) (plugin.Golden, error) {
+// bodyOf is the call of a golden's input file.
+func (c *cli) bodyOf(manifest abi.Manifest, export string, args []string) (plugin.Golden, error) {
 	switch {
 	case export == "tool" && len(args) == 0, export == "tool" && filepath.Ext(args[0]) != ".json" && args[0] != "-":
 		names := make([]string, len(manifest.Tools))

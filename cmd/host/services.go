@@ -19,7 +19,7 @@ import (
 func (a *app) recordings() (replay.Sink, error) {
 	for _, settings := range a.config.Plugins.Settings {
 		if settings.Record != "" && settings.Record != string(plugin.RecordOff) {
-			return replay.OpenFolder(filepath.Join(a.config.Data, "recordings"), 0)
+			return replay.OpenFolder(filepath.Join(a.config.Data, recordingsFolder), 0)
 		}
 	}
 	return nil, nil

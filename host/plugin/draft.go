@@ -21,7 +21,7 @@ func Draft(folder string) (candidate Candidate, missing []string, err error) {
 // manifest: the exports, the imports, the memory. Nothing of it runs. Errors are those of
 // Inspect.
 func Examine(candidate Candidate) (Report, error) {
-	report, err := Inspect(candidate)
+	report, info, err := inspect(candidate)
 	if err != nil {
 		return report, err
 	}
@@ -29,5 +29,5 @@ func Examine(candidate Candidate) (Report, error) {
 	if err != nil {
 		return report, err
 	}
-	return report, wasm.Admissible(bridge.Contract(), spec)
+	return report, wasm.Admissible(info, bridge.Contract(), spec)
 }

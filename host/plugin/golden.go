@@ -116,6 +116,27 @@ func Entry(export string) (entry string, ok bool) {
 // Exports are the names that Entry knows, ascending.
 func Exports() []string { return slices.Sorted(maps.Keys(goldenKinds)) }
 
+// GoldenExport is what a manifest calls the export that an entry of the module is; "" for
+// one that no golden calls.
+func GoldenExport(entry string) string {
+	for name, kind := range goldenKinds {
+		if kind.entry == entry {
+			return name
+		}
+	}
+	return ""
+}
+
+// ReadGolden reads one golden's files, which are at most MaxGoldenBytes each. Errors are of
+// type *GoldenError and name files below origin.
+func ReadGolden(origin string, declared abi.ManifestGolden, read func(name string) ([]byte, error)) (Golden, error) {
+	goldens, err := goldensOf(origin, abi.Manifest{Goldens: []abi.ManifestGolden{declared}}, read)
+	if err != nil {
+		return Golden{}, err
+	}
+	return goldens[0], nil
+}
+
 // goldens checks the [[golden]] tables; their files are read by Goldens.
 func (c *checker) goldens(m *abi.Manifest) error {
 	declared := map[string]int{"tool": len(m.Tools), "context": len(m.Contexts), "provider": len(m.Providers), "transform": len(m.Transforms)}

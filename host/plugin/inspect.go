@@ -59,14 +59,19 @@ type ReportModule struct {
 // Inspect reads what a candidate and its module say. Errors are of type *SourceError,
 // *GoldenError, or *wasm.AdmissionError.
 func Inspect(candidate Candidate) (Report, error) {
+	report, _, err := inspect(candidate)
+	return report, err
+}
+
+func inspect(candidate Candidate) (Report, wasm.Info, error) {
 	m := candidate.Manifest
 	info, err := wasm.Inspect(candidate.Wasm)
 	if err != nil {
-		return Report{}, fmt.Errorf("%s: %w", candidate.Origin, err)
+		return Report{}, info, fmt.Errorf("%s: %w", candidate.Origin, err)
 	}
 	goldens, err := candidate.Goldens()
 	if err != nil {
-		return Report{}, err
+		return Report{}, info, err
 	}
 	report := Report{ID: m.ID, Version: m.Version, Description: m.Description, Digest: candidate.Digest, Bytes: len(candidate.Wasm),
 		Tools: []ReportTool{}, Contexts: []string{}, Providers: []string{}, Transforms: []ReportTransform{},
@@ -87,7 +92,7 @@ func Inspect(candidate Candidate) (Report, error) {
 	for _, transform := range m.Transforms {
 		report.Transforms = append(report.Transforms, ReportTransform{transform.Name, append([]string{}, transform.Reads...), transform.Writes})
 	}
-	return report, nil
+	return report, info, nil
 }
 
 // LimitsSet are the limits that a manifest sets.

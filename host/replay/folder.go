@@ -176,6 +176,20 @@ func (f *Folder) Of(plugin, entry string) ([]Entry, error) {
 // ErrNone is the answer where no recording fits.
 var ErrNone = errors.New("no such recording")
 
+// Last answers the newest recording of a call of the plugin. ErrNone where there is none.
+func (f *Folder) Last(plugin string) (Entry, error) {
+	entries, err := f.List()
+	if err != nil {
+		return Entry{}, err
+	}
+	for _, entry := range entries {
+		if entry.Plugin == namePart(plugin) {
+			return entry, nil
+		}
+	}
+	return Entry{}, fmt.Errorf("a call of %s: %w", plugin, ErrNone)
+}
+
 // LastFailing answers the newest recording of a call of the plugin that failed, of
 // any plugin where the id is empty. ErrNone where there is none.
 func (f *Folder) LastFailing(plugin string) (Entry, error) {

@@ -22,14 +22,10 @@ const (
 	typeRead    = "(i32)->()"
 )
 
-// Admissible holds a module against its spec as Load does, without compiling or running
-// it. The error is an *AdmissionError.
-func Admissible(contract Contract, spec Spec) error {
-	info, err := Inspect(spec.Wasm)
-	if err == nil {
-		err = admit(info, contract, spec.withDefaults())
-	}
-	if err != nil {
+// Admissible holds what Inspect found in a module against its spec as Load does, without
+// compiling or running it. The error is an *AdmissionError.
+func Admissible(info Info, contract Contract, spec Spec) error {
+	if err := admit(info, contract, spec.withDefaults()); err != nil {
 		return named(err, spec.Name)
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"runtime/metrics"
 	"strings"
 	"syscall"
@@ -86,6 +87,10 @@ func compile(stdin io.Reader) (code int, err error) {
 	if err != nil {
 		return exitBroken, fmt.Errorf("read the module: %w", err)
 	}
+	// It lives for one module: what it leaves is collected only when a quarter of what it
+	// may have is used.
+	debug.SetGCPercent(-1)
+	debug.SetMemoryLimit(int64(job.MemoryMiB) << 20 / 4)
 	go watch(job) // ends with the process
 	return exitRefused, compileInto(module, job.Folder, job.MemoryPages)
 }

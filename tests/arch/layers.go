@@ -15,6 +15,7 @@ func Layers() []Layer {
 		{"wiring", []string{"cmd/host"}},
 		{"configuration", []string{"cmd/host/config"}},
 		{"live development", []string{"host/author/dev"}},
+		{"records", []string{"host/author/record"}},
 		{"author", []string{"host/author/call", "host/author/golden", "host/author/toolchain"}},
 		{"builds", []string{"host/author/build", "host/author/scaffold"}},
 		{"edge", []string{"host/server", "host/plugin", "client"}},

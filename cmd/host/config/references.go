@@ -17,6 +17,13 @@ func (c Config) SecretVariables() []string {
 	return slices.Compact(names)
 }
 
+// SecretReferences are all references to secrets that are given, each once.
+func (c Config) SecretReferences() []string {
+	given := slices.DeleteFunc(c.references(), func(reference string) bool { return reference == "" })
+	slices.Sort(given)
+	return slices.Compact(given)
+}
+
 // references are all references to secrets; one that is not given is "".
 func (c Config) references() []string {
 	all := []string{c.Network.ProxySecret}

@@ -39,6 +39,7 @@ type Call struct {
 
 // Result is how a call came out.
 type Result struct {
+	Began bool // the plugin was loaded and called
 	// Answer is {"ok": …} or {"error": …}, and Raw are the bytes behind it.
 	Answer     json.RawMessage
 	Raw        []byte
@@ -99,7 +100,7 @@ func Run(ctx context.Context, engine *wasm.Engine, candidate plugin.Candidate, c
 	asked := newAnswers(candidate.Manifest, call)
 	called, err := module.Call(ctx, wasm.Request{Entry: call.Entry, Input: abi.EncodeMessage(message, nil), Deadline: deadline, Lane: laneOf(call.Entry),
 		Session: "call", Operations: asked, Log: func(line string) { call.Log("info", line) }, LogAt: call.Log})
-	result = Result{Operations: asked.made, Fuel: called.Fuel, Duration: called.Duration, Memory: called.Memory}
+	result = Result{Began: true, Operations: asked.made, Fuel: called.Fuel, Duration: called.Duration, Memory: called.Memory}
 	if err != nil {
 		return result, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/plinthhost/plinth/host/plugin"
 	"github.com/plinthhost/plinth/host/replay"
 	"github.com/plinthhost/plinth/host/wasm"
+	"github.com/plinthhost/plinth/host/watch"
 )
 
 // Options say what is developed, and where it serves.
@@ -124,11 +125,11 @@ func (l *loop) run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case event := <-l.sources.events():
-			if !quiet(event) {
+		case event := <-l.sources.hints.C():
+			if !watch.Quiet(event) {
 				hint()
 			}
-		case <-l.sources.lost():
+		case <-l.sources.hints.Lost():
 			hint()
 		case <-settle.C:
 			l.look(ctx)

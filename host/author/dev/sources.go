@@ -14,7 +14,6 @@ import (
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
-	"github.com/fsnotify/fsnotify"
 
 	abi "github.com/plinthhost/plinth/abi/v1"
 	"github.com/plinthhost/plinth/host/plugin"
@@ -54,7 +53,7 @@ type sources struct {
 	root     *os.Root
 	folder   string
 	patterns []string
-	hints    *fsnotify.Watcher // nil where the system gives none
+	hints    *watch.Hints // nil where the system gives none
 	watched  map[string]bool
 }
 
@@ -66,34 +65,12 @@ func openSources(folder string) (s *sources, poor error, err error) {
 		return nil, nil, fmt.Errorf("watch a plugin's folder: %w", err)
 	}
 	s = &sources{root: root, folder: folder, watched: map[string]bool{}}
-	if s.hints, poor = fsnotify.NewWatcher(); poor != nil {
-		s.hints = nil
-	}
+	s.hints, poor = watch.NewHints()
 	return s, poor, nil
 }
 
 func (s *sources) close() error {
-	err := s.root.Close()
-	if s.hints != nil {
-		err = errors.Join(err, s.hints.Close())
-	}
-	return err
-}
-
-// events are the system's hints; nil where there are none.
-func (s *sources) events() <-chan fsnotify.Event {
-	if s.hints == nil {
-		return nil
-	}
-	return s.hints.Events
-}
-
-// lost tells that hints were lost.
-func (s *sources) lost() <-chan error {
-	if s.hints == nil {
-		return nil
-	}
-	return s.hints.Errors
+	return errors.Join(s.root.Close(), s.hints.Close())
 }
 
 // of says which files count: those of dev.watch, the manifest, what lies beside it as JSON,

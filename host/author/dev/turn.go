@@ -6,17 +6,12 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/fsnotify/fsnotify"
-
 	abi "github.com/plinthhost/plinth/abi/v1"
 	"github.com/plinthhost/plinth/host/author/build"
 	"github.com/plinthhost/plinth/host/author/golden"
 	"github.com/plinthhost/plinth/host/plugin"
 	"github.com/plinthhost/plinth/host/trust"
 )
-
-// quiet is an event that changes no file.
-func quiet(event fsnotify.Event) bool { return event.Op == fsnotify.Chmod }
 
 // turn is what follows a save: the build, which ends with building, then the rest, which
 // is short and ends with ctx alone.

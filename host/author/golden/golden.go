@@ -2,6 +2,7 @@ package golden
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -134,4 +135,21 @@ func resultOf(proof plugin.Proof, built build.Result) Result {
 		result.Passed = true
 	}
 	return result
+}
+
+// Try holds a candidate to one golden that is in no file yet. With asNow it is held to
+// what the candidate answers first, which is answered too: it repeats that.
+func Try(ctx context.Context, engine *wasm.Engine, candidate plugin.Candidate, made plugin.Golden, asNow bool) (Result, json.RawMessage, error) {
+	for {
+		proofs, err := plugin.Prove(ctx, engine, candidate, []plugin.Golden{made})
+		if err != nil {
+			return Result{}, nil, err
+		}
+		proof := proofs[0]
+		mismatch, differs := errors.AsType[*plugin.GoldenMismatch](proof.Err)
+		if !asNow || !differs || mismatch.Again || mismatch.Operations() || proof.Answer == nil {
+			return resultOf(proof, build.Result{Candidate: candidate}), proof.Answer, nil
+		}
+		made.Answer, asNow = proof.Answer, false
+	}
 }

@@ -81,7 +81,9 @@ func environment(dir string) ([]string, error) {
 	if err := os.MkdirAll(bin, 0o700); err != nil {
 		return nil, err
 	}
-	if err := os.Symlink(wrapper, filepath.Join(bin, "cargo")); err != nil {
+	// It looks for the real cargo itself.
+	script := fmt.Sprintf("#!/bin/sh\nPATH=\"${PATH#%s:}\"\nexport PATH\nexec %s \"$@\"\n", bin, wrapper)
+	if err := os.WriteFile(filepath.Join(bin, "cargo"), []byte(script), 0o700); err != nil {
 		return nil, err
 	}
 	return append(environ, "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH")), nil
