@@ -128,14 +128,14 @@ func pluginLimits(t *testing.T) []limit {
 func engineLimits(t *testing.T) []limit {
 	l := wasm.Limits{}.WithDefaults()
 	engine := figuresOf(t, "host/wasm")
-	broke := told(t, "host/wasm", "deadline passed")
+	all := engine.argument("New", "options.MemoryMiB")
 	return []limit{
 		{"memory of an instance", fmt.Sprintf("%d MiB", l.MemoryMiB), "", "wasm.Limits.MemoryMiB"},
-		{"memory of all plugins", "1 GiB", engineSays(t, "bytes of memory of all guests", "Options.MemoryMiB", 1<<30), "wasm.Options.MemoryMiB"},
+		{"memory of all plugins", grouped(all) + " MiB", engineSays(t, "bytes of memory of all guests", "Options.MemoryMiB", all<<20), "wasm.Options.MemoryMiB"},
 		{"growth that a later call keeps", mib(engine.constant("maxGrowth")), "", "wasm.maxGrowth"},
 		{"stack", kib(l.StackKiB << 10), engineSays(t, "bytes of stack", "StackKiB", l.StackKiB<<10), "wasm.Limits.StackKiB"},
 		{"fuel", "no bound", engineSays(t, "fuel of a call", "Fuel", 1_000_000), "wasm.Limits.Fuel"},
-		{"running time", "by the [kind](#by-kind)", broke, "wasm.Limits.Deadline"},
+		{"running time", "by the [kind](#by-kind)", told(t, "host/wasm", "deadline passed"), "wasm.Limits.Deadline"},
 		{"time to start, `plinth_init` included", seconds(int(l.Start)), told(t, "host/wasm", "an instance does not start within ") + "…", "wasm.Limits.Start"},
 		{"instances that work at a time", fmt.Sprint(l.Instances), "", "wasm.Limits.Instances"},
 		{"memory of the instances in use", fmt.Sprintf("%d MiB", l.PoolMiB), "", "wasm.Limits.PoolMiB"},
@@ -149,7 +149,7 @@ func engineLimits(t *testing.T) []limit {
 		{"answer of an operation", mib(l.OperationBytes), engineSays(t, "bytes of an operation's answer", "OperationBytes", l.OperationBytes), "wasm.Limits.OperationBytes"},
 		{"work after a cancelled operation", grouped(engine.constant("graceFuel")) + " units of fuel", "", "wasm.graceFuel"},
 		{"calls of a `sticky` instance", grouped(l.StickyCalls), "", "wasm.Limits.StickyCalls"},
-		{"age of a `sticky` instance", "1 h", "", "wasm.Limits.StickyAge"},
+		{"age of a `sticky` instance", fmt.Sprintf("%g h", l.StickyAge.Hours()), "", "wasm.Limits.StickyAge"},
 		{"memory outside of an Extism module", fmt.Sprintf("%d MiB", l.HandleMiB), engineSays(t, "bytes of Extism memory in one call", "HandleMiB", l.HandleMiB<<20), "wasm.Limits.HandleMiB"},
 		{"blocks of an Extism module", grouped(l.Handles), engineSays(t, "blocks of Extism memory in one call", "Handles", l.Handles), "wasm.Limits.Handles"},
 		{"variables of an Extism module", mib(l.VariableBytes), engineSays(t, "bytes of variables", "VariableBytes", l.VariableBytes), "wasm.Limits.VariableBytes"},
