@@ -171,4 +171,7 @@ func TestFiguresAreRead(t *testing.T) {
 	if got := egress.argument("defaults", "l.Redirects"); got != 5 {
 		t.Errorf("Redirects is %d", got)
 	}
+	if got := figuresOf(t, "host/plugin").element("limits", "memory_mib"); got != 512 {
+		t.Errorf("memory_mib is %d", got)
+	}
 }

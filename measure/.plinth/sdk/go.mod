@@ -1,0 +1,3 @@
+module github.com/plinthhost/plinth
+
+go 1.26.0

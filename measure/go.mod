@@ -1,0 +1,13 @@
+module example.test/measure
+
+go 1.26.0
+
+require (
+	github.com/plinthhost/plinth v0.0.0
+	github.com/plinthhost/plinth/sdk-plugins/go v0.0.0
+)
+
+replace (
+	github.com/plinthhost/plinth => ./.plinth/sdk
+	github.com/plinthhost/plinth/sdk-plugins/go => ./.plinth/sdk/sdk-plugins/go
+)
