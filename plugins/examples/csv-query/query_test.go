@@ -9,7 +9,13 @@ import (
 
 	"github.com/plinthhost/plinth/abi/v1"
 	"github.com/plinthhost/plinth/sdk-plugins/go/plinthtest"
+	"github.com/plinthhost/plinth/sdk-plugins/go/schema"
 )
+
+// The schema files are made of the types.
+func TestSchemas(t *testing.T) {
+	plinthtest.Schemas(t, map[string][]byte{"csv-query.schema.json": schema.Of[input](), "answer.schema.json": schema.Of[answer]()})
+}
 
 const people = "name,age,city\nAnn,30,Oslo\nBob,4,Rome\nCy,,Oslo\nDee,12.50,oslo\n"
 
