@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io/fs"
+	"maps"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -25,9 +26,7 @@ func ask(t *testing.T, text string, in map[string]any) (abi.ToolOutput, *plintht
 	files := &plinthtest.Host{Roots: map[string]fs.FS{"location": fstest.MapFS{"a.csv": {Data: []byte(text)}}}}
 	files.Serve(t)
 	all := map[string]any{"path": "a.csv"}
-	for key, value := range in {
-		all[key] = value
-	}
+	maps.Copy(all, in)
 	output, err := plinthtest.Call[abi.ToolOutput](t, abi.ExportTool, map[string]any{"tool": "csv-query", "input": all})
 	return output, files, err
 }

@@ -58,7 +58,8 @@ func rewrite(page string, rows map[string]string) error {
 	if !begins || !ends {
 		return fmt.Errorf("%s has no table between %q and %q", page, strings.TrimSpace(tableBegin), strings.TrimSpace(tableEnd))
 	}
-	table := tableHead
+	var table strings.Builder
+	table.WriteString(tableHead)
 	for _, language := range scaffold.Languages() {
 		row, ok := rows[language]
 		for line := range strings.Lines(old) {
@@ -69,7 +70,7 @@ func rewrite(page string, rows map[string]string) error {
 		if row == "" {
 			measure.Note("%s has no row of %s", page, language)
 		}
-		table += row
+		table.WriteString(row)
 	}
-	return os.WriteFile(page, []byte(before+tableBegin+table+tableEnd+after), 0o644)
+	return os.WriteFile(page, []byte(before+tableBegin+table.String()+tableEnd+after), 0o644)
 }
