@@ -115,7 +115,7 @@ func decodeError(file string, err error) error {
 		line, _ := first.Position()
 		refused := &ManifestError{File: file, Line: line, Key: strings.Join(first.Key(), "."), Text: "there is no such key; remove it or correct its spelling"}
 		if near := nearKey(first.Key()); near != "" {
-			refused.Text = fmt.Sprintf("there is no such key; did you mean %q?", near)
+			refused.Text = fmt.Sprintf("there is no such key; did you mean %s?", near)
 		}
 		return refused
 	}

@@ -165,7 +165,7 @@ func TestManifestsThatAreRefused(t *testing.T) {
 		{"too large", "#" + strings.Repeat("x", MaxManifestBytes), "plugin.toml: it has 262145 bytes, the limit is 262144"},
 
 		{"unknown key", tool(`colour = "red"`), "plugin.toml:9: tool.colour: there is no such key; remove it or correct its spelling"},
-		{"misspelt table", tool("[limit]", "memory_mib = 3"), `plugin.toml:9: limit: there is no such key; did you mean "limits"?`},
+		{"misspelt table", tool("[limit]", "memory_mib = 3"), `plugin.toml:9: limit: there is no such key; did you mean limits?`},
 		{"a watched file elsewhere", tool("[dev]", `watch = ["*.go", "../sdk/*.go"]`), `plugin.toml:10: dev.watch: "../sdk/*.go" is not a pattern of files in the plugin's folder, like "*.go" or "src/**"`},
 		{"an absolute pattern", tool("[dev]", `watch = ["/tmp/*"]`), `plugin.toml:10: dev.watch: "/tmp/*" is not a pattern of files`},
 		{"a pattern without an end", tool("[dev]", `watch = ["[a"]`), `plugin.toml:10: dev.watch: "[a" is not a pattern of files`},

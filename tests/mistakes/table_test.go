@@ -223,14 +223,14 @@ func describing() []mistake {
 		{
 			name: "A key that is misspelt",
 			make: described("description = \"Tells", "descripton = \"Tells"),
-			says: []string{"weather/plugin.toml:4", "descripton", "there is no such key", `did you mean "description"?`},
+			says: []string{"weather/plugin.toml:4", "descripton", "there is no such key", "did you mean description?"},
 			why:  "The manifest is read strictly, so that nothing which was meant is lost.",
 			fix:  "Correct the spelling; the [manifest's reference](manifest.md) has every key.",
 		},
 		{
 			name: "A table that is misspelt",
 			make: described("[[tool]]", "[[tools]]"),
-			says: []string{"weather/plugin.toml:5", "tools", "there is no such key", `did you mean "tool"?`},
+			says: []string{"weather/plugin.toml:5", "tools", "there is no such key", "did you mean tool?"},
 			why:  "Tables are named in the singular: `[[tool]]`, `[[context]]`, `[[provider]]`, `[[transform]]`.",
 			fix:  "Correct the spelling.",
 		},

@@ -8,29 +8,30 @@ import (
 	"github.com/plinthhost/plinth/sdk-plugins/go/tool"
 )
 
-// input is what the model gives. csv-query.schema.json says the same to it.
+// input is what the model gives. The schema that it is shown, csv-query.schema.json, is made
+// of this type: plinth plugin test --update writes it.
 type input struct {
-	Path      string      `json:"path"`
-	Columns   []string    `json:"columns"` // all when empty
-	Where     []condition `json:"where"`   // all must hold
-	GroupBy   []string    `json:"group_by"`
-	Aggregate []aggregate `json:"aggregate"`
-	Sort      []sortKey   `json:"sort"`
-	Limit     int         `json:"limit"`     // rows; defaultLimit when 0
-	Delimiter string      `json:"delimiter"` // told from the first line when empty
+	Path      string      `json:"path" doc:"The CSV file, relative to the working directory" min:"1"`
+	Columns   []string    `json:"columns,omitempty" doc:"The columns to show; all when left out"`
+	Where     []condition `json:"where,omitempty" doc:"Conditions on a row's cells; all must hold. Numbers compare as numbers, texts as texts"`
+	GroupBy   []string    `json:"group_by,omitempty" doc:"One row for all rows that have the same cells in these columns"`
+	Aggregate []aggregate `json:"aggregate,omitempty" doc:"What is told of each group, or of all rows without group_by; the answer's column is called like sum(amount)"`
+	Sort      []sortKey   `json:"sort,omitempty" doc:"Columns of the answer, the most important first"`
+	Limit     int         `json:"limit,omitempty" doc:"Rows of the answer; 50 when left out" min:"1" max:"1000"`
+	Delimiter string      `json:"delimiter,omitempty" doc:"What separates cells; told from the first line when left out"`
 }
 
 // condition holds a row's cell to a value.
 type condition struct {
 	Column string `json:"column"`
-	Op     string `json:"op"`
+	Op     string `json:"op" enum:"=,!=,<,<=,>,>=,contains,starts" doc:"contains and starts do not tell capitals from small letters"`
 	Value  string `json:"value"`
 }
 
 // aggregate is one value of each group. Count needs no column.
 type aggregate struct {
-	Function string `json:"function"`
-	Column   string `json:"column"`
+	Function string `json:"function" enum:"count,sum,min,max,avg"`
+	Column   string `json:"column,omitempty" doc:"Left out, count counts rows; empty cells count for nothing"`
 }
 
 // name is the column of the answer that has it.
@@ -44,18 +45,16 @@ func (a aggregate) name() string {
 // sortKey is a column of the answer.
 type sortKey struct {
 	Column     string `json:"column"`
-	Descending bool   `json:"descending"`
+	Descending bool   `json:"descending,omitempty"`
 }
 
 // answer is the structured output.
 type answer struct {
 	Columns []string   `json:"columns"`
 	Rows    [][]string `json:"rows"`
-	// Matched counts the rows of the file that fit where, Groups those that were made of
-	// them; more than Rows when the limit cut them.
-	Matched int  `json:"matched"`
-	Groups  int  `json:"groups,omitempty"`
-	More    bool `json:"more,omitempty"`
+	Matched int        `json:"matched" doc:"Rows of the file that fit"`
+	Groups  int        `json:"groups,omitempty" doc:"That were made of them"`
+	More    bool       `json:"more,omitempty" doc:"Whether the limit cut the answer"`
 }
 
 // Limits of a query.

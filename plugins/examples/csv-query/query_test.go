@@ -3,13 +3,20 @@ package main
 import (
 	"fmt"
 	"io/fs"
+	"maps"
 	"strings"
 	"testing"
 	"testing/fstest"
 
 	"github.com/plinthhost/plinth/abi/v1"
 	"github.com/plinthhost/plinth/sdk-plugins/go/plinthtest"
+	"github.com/plinthhost/plinth/sdk-plugins/go/schema"
 )
+
+// The schema files are made of the types.
+func TestSchemas(t *testing.T) {
+	plinthtest.Schemas(t, map[string][]byte{"csv-query.schema.json": schema.Of[input](), "answer.schema.json": schema.Of[answer]()})
+}
 
 const people = "name,age,city\nAnn,30,Oslo\nBob,4,Rome\nCy,,Oslo\nDee,12.50,oslo\n"
 
@@ -19,9 +26,7 @@ func ask(t *testing.T, text string, in map[string]any) (abi.ToolOutput, *plintht
 	files := &plinthtest.Host{Roots: map[string]fs.FS{"location": fstest.MapFS{"a.csv": {Data: []byte(text)}}}}
 	files.Serve(t)
 	all := map[string]any{"path": "a.csv"}
-	for key, value := range in {
-		all[key] = value
-	}
+	maps.Copy(all, in)
 	output, err := plinthtest.Call[abi.ToolOutput](t, abi.ExportTool, map[string]any{"tool": "csv-query", "input": all})
 	return output, files, err
 }

@@ -22,7 +22,7 @@ const tableHead = "| language | module | compile | start | call | calls in a sec
 
 // row is the tool's row.
 func (r result) row(language string) string {
-	return fmt.Sprintf("| %s | %.0f KB | %s ms | %s ms | %.0f µs | %s |\n", language, r.size, short(r.compile), short(r.start), r.call, short(1e6/r.call))
+	return fmt.Sprintf("| %s | %s KB | %s ms | %s ms | %.0f µs | %s |\n", language, whole(r.size), short(r.compile), short(r.start), r.call, short(1e6/r.call))
 }
 
 // short has two digits, and commas between thousands: what the machine does not repeat is left out.
@@ -35,7 +35,12 @@ func short(value float64) string {
 	if rounded < 10 {
 		return strconv.FormatFloat(rounded, 'g', 2, 64)
 	}
-	digits := strconv.FormatInt(int64(math.Round(rounded)), 10)
+	return whole(rounded)
+}
+
+// whole has no digits behind the point.
+func whole(value float64) string {
+	digits := strconv.FormatInt(int64(math.Round(value)), 10)
 	for at := len(digits) - 3; at > 0; at -= 3 {
 		digits = digits[:at] + "," + digits[at:]
 	}
@@ -53,7 +58,8 @@ func rewrite(page string, rows map[string]string) error {
 	if !begins || !ends {
 		return fmt.Errorf("%s has no table between %q and %q", page, strings.TrimSpace(tableBegin), strings.TrimSpace(tableEnd))
 	}
-	table := tableHead
+	var table strings.Builder
+	table.WriteString(tableHead)
 	for _, language := range scaffold.Languages() {
 		row, ok := rows[language]
 		for line := range strings.Lines(old) {
@@ -64,7 +70,7 @@ func rewrite(page string, rows map[string]string) error {
 		if row == "" {
 			measure.Note("%s has no row of %s", page, language)
 		}
-		table += row
+		table.WriteString(row)
 	}
-	return os.WriteFile(page, []byte(before+tableBegin+table+tableEnd+after), 0o644)
+	return os.WriteFile(page, []byte(before+tableBegin+table.String()+tableEnd+after), 0o644)
 }
