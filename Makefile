@@ -28,7 +28,7 @@ CRASH_COUNT ?= 3
 SEQUENCES   ?= 10000
 
 .DEFAULT_GOAL := help
-.PHONY: help prerequisites build install demo test race arch crash fuzz lint lint-fix fmt golden plugins plugins-verify guests guests-verify \
+.PHONY: help prerequisites build install demo test race arch crash fuzz lint lint-fix fmt golden plugins plugins-verify sdk authors guests guests-verify \
 	bench-store bench-turn bench-session bench-context bench-engine bench-boundary bench-hello bench-codec bench-builtins bench-sdk bench-reload bench-dev soak-reload model verify verify-long clean
 
 help: prerequisites ## this list
@@ -83,6 +83,9 @@ golden: prerequisites ## rewrite the golden files from what the code does now
 plugins: prerequisites ## rebuild the guests (needs TinyGo)
 	scripts/plugins
 
+sdk: ## rewrite the SDKs and templates that plinth plugin new unpacks
+	GO='$(GO)' scripts/sdk
+
 plugins-verify: prerequisites ## rebuild the guests elsewhere and compare (needs TinyGo)
 	scripts/plugins-verify
 
@@ -132,6 +135,9 @@ verify: prerequisites ## nothing unformatted, suspicious, untidy or stale
 	$(GO) vet $(PACKAGES)
 	scripts/tidy
 	scripts/plugins-verify
+
+authors: prerequisites ## every template and page for plugin authors, with the real compilers (needs Rust, npm and TinyGo)
+	$(WARM) $(GO) test -count=1 -timeout 30m ./tests/authors ./tests/docs -toolchains=rust,tinygo,go,assemblyscript
 
 guests: prerequisites ## rebuild the tests' guests of other toolchains (needs Rust, npm and TinyGo)
 	tests/conformance/guests/build

@@ -51,9 +51,10 @@ func largest(language, kind string) int64 {
 
 // author is somebody at a machine with one compiler.
 type author struct {
-	t       *testing.T
-	folder  string // where she works
-	environ []string
+	t        *testing.T
+	folder   string // where she works
+	environ  []string
+	packages string // what npm has fetched for the plugin before; empty for none
 }
 
 func newAuthor(t *testing.T, language string) *author {
@@ -107,6 +108,7 @@ func (a *author) works(language, kind string) {
 	a.t.Helper()
 	name := language + "-" + kind // of its own: cargo tells crates in one target folder by it
 	a.plinth("plugin", "new", "--lang", language, "--kind", kind, "acme/"+name)
+	a.sharePackages(name)
 	var tested struct {
 		Passed  bool `json:"passed"`
 		Goldens []struct {
@@ -144,5 +146,21 @@ func (a *author) works(language, kind string) {
 		if told := a.plinth("plugin", "call", name, name, `{"path": "three.txt"}`, "--root", "."); !strings.HasPrefix(told, "three.txt has 3 words\n") {
 			a.t.Errorf("%s", told)
 		}
+	}
+}
+
+// sharePackages has npm fetch once for all plugins: they name the same packages.
+func (a *author) sharePackages(name string) {
+	a.t.Helper()
+	if _, err := os.Stat(filepath.Join(a.folder, name, "package.json")); err != nil {
+		return // its language has no npm
+	}
+	own := filepath.Join(a.folder, name, "node_modules")
+	if a.packages == "" {
+		a.packages = own
+		return
+	}
+	if err := os.Symlink(a.packages, own); err != nil {
+		a.t.Fatal(err)
 	}
 }

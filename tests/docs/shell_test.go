@@ -36,7 +36,8 @@ import (
 // the host's port 4747 and the port 8090 of a page's own server stand for those of the
 // test.
 //
-// A page that needs a compiler is worked through when -toolchains names it.
+// A page begins in a checkout, ~/plinth. One that needs a compiler is worked through when
+// -toolchains names it, and begins in the home: it has no checkout.
 func TestPagesWork(t *testing.T) {
 	worked := 0
 	for _, name := range pages(t) {
@@ -132,14 +133,15 @@ func newTerminal(t *testing.T, p page) *terminal {
 		t.Fatal(err)
 	}
 	s := &terminal{t: t, page: p, home: newHome(t), model: model, own: freeAddress(t), beside: map[string]*beside{}}
+	begin := s.home.path("plinth")
 	if language := p.needs(); language != "" {
 		machine := toolchains.New(t, language)
 		s.home.environ = append(append(s.home.environ, machine.Environ...), "PATH="+programs+":"+machine.Path)
-	}
-	if err := os.Symlink(checkout, s.home.path("plinth")); err != nil {
+		begin = s.home.folder
+	} else if err := os.Symlink(checkout, begin); err != nil {
 		t.Fatal(err)
 	}
-	s.write(s.home.path(".folder"), s.home.path("plinth"))
+	s.write(s.home.path(".folder"), begin)
 	s.write(s.home.path(".variables"), "")
 	t.Cleanup(s.end)
 	return s

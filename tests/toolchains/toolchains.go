@@ -135,7 +135,8 @@ func environ(t testing.TB, language string) []string {
 		if err := os.MkdirAll(shared, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
 			t.Fatal(err)
 		}
-		variables := []string{kept("CARGO_HOME", ".cargo"), kept("RUSTUP_HOME", ".rustup"), "CARGO_TARGET_DIR=" + shared}
+		variables := []string{kept("CARGO_HOME", ".cargo"), kept("RUSTUP_HOME", ".rustup"), "CARGO_TARGET_DIR=" + shared,
+			"CARGO_PROFILE_DEV_DEBUG=0", "CARGO_INCREMENTAL=0"} // what a test builds once needs neither
 		if native, err := exec.LookPath("rustc"); err == nil {
 			variables = append(variables, "RUSTC="+native)
 		}

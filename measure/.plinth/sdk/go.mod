@@ -1,3 +1,0 @@
-module github.com/plinthhost/plinth
-
-go 1.26.0
