@@ -29,7 +29,7 @@ SEQUENCES   ?= 10000
 
 .DEFAULT_GOAL := help
 .PHONY: help prerequisites build install demo test race arch crash fuzz lint lint-fix fmt golden plugins plugins-verify sdk authors guests guests-verify \
-	bench-store bench-turn bench-session bench-context bench-engine bench-boundary bench-hello bench-codec bench-builtins bench-reload bench-dev soak-reload model verify verify-long clean
+	bench-store bench-turn bench-session bench-context bench-engine bench-boundary bench-hello bench-codec bench-builtins bench-sdk bench-reload bench-dev soak-reload model verify verify-long clean
 
 help: prerequisites ## this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -117,6 +117,9 @@ bench-builtins: prerequisites ## figures of the builtin tools, against plain Go,
 	$(GO) run ./tests/bench/builtins
 	$(GO) run ./tests/bench/codec
 	$(GO) run ./tests/bench/turn
+
+bench-sdk: prerequisites ## size and speed of a tool in each SDK; the table goes into docs (needs TinyGo, Rust and npm)
+	$(GO) run ./tests/bench/sdk
 
 bench-reload: prerequisites ## figures of replacing plugins
 	$(GO) run ./tests/bench/reload machine save blocked

@@ -33,7 +33,8 @@ func (c *cli) authorBuild() *cobra.Command {
 		Long: `Run the command build of [dev] in plugin.toml, in the plugin's folder, and hold the
 module that it leaves to the manifest: there is one, it exports what is declared and
 imports nothing that a host does not have. The compiler's output is shown as it is.
-Nothing of the plugin runs.`,
+Nothing of the plugin runs, but its command does, with all that you may do: like make,
+build, test and dev are for folders that you trust.`,
 		Example: `  plinth plugin build ./weather`,
 		Args:    usage(cobra.MaximumNArgs(1)),
 		RunE: func(command *cobra.Command, args []string) error {

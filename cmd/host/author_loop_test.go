@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -224,5 +225,39 @@ func TestACallIsRecorded(t *testing.T) {
 		if _, err := alone(t, append([]string{"--data", data, "plugin", "record"}, test.args...)...); exitCode(err) != test.code || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%v: %v", test.args, err)
 		}
+	}
+}
+
+// What one run has compiled, no other compiles again: neither the next, nor the host of the
+// data folder.
+func TestTestsShareTheHostsCache(t *testing.T) {
+	folder, data := sourced(t, copies, ""), t.TempDir()
+	if _, err := alone(t, "plugin", "build", folder); err != nil {
+		t.Fatal(err)
+	}
+	cache := filepath.Join(data, cacheName)
+	var before []string
+	for run := range 2 {
+		if printed, err := alone(t, "--data", data, "plugin", "test", "--as-built", folder); err != nil {
+			t.Fatal(printed, err)
+		}
+		entries, err := filepath.Glob(filepath.Join(cache, "*", "*"))
+		if err != nil || len(entries) == 0 || run == 1 && !slices.Equal(before, entries) {
+			t.Errorf("run %d: %q, before %q, %v", run, entries, before, err)
+		}
+		before = entries
+	}
+	if info, err := os.Stat(cache); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+	code, err := filepath.Glob(filepath.Join(cache, "*", "code", "sum"))
+	if err != nil || len(code) != 1 {
+		t.Errorf("%q, %v", code, err)
+	}
+	if err := os.Chmod(cache, 0o755); err != nil { // others could plant code in it
+		t.Fatal(err)
+	}
+	if _, err := alone(t, "--data", data, "plugin", "test", "--as-built", folder); err == nil || !strings.Contains(err.Error(), "chmod 700 it") {
+		t.Errorf("%v", err)
 	}
 }

@@ -175,7 +175,7 @@ func (g *Golden) read(origin string, read func(name string) ([]byte, error)) err
 	inputFile, outputFile := filepath.Join(origin, g.Input), filepath.Join(origin, g.Output)
 	text, err := read(g.Input)
 	if err != nil {
-		return &GoldenError{File: inputFile, Err: err}
+		return &GoldenError{File: inputFile, Err: unrecorded(err, false)}
 	}
 	if err := g.readInput(inputFile, text); err != nil {
 		return err
@@ -183,7 +183,7 @@ func (g *Golden) read(origin string, read func(name string) ([]byte, error)) err
 	if g.Answer, err = read(g.Output); err == nil {
 		err = checkAnswer(g.Answer)
 	}
-	if err != nil {
+	if err = unrecorded(err, true); err != nil {
 		return &GoldenError{File: outputFile, Err: err}
 	}
 	return nil
@@ -231,6 +231,17 @@ func (g *Golden) readInput(inputFile string, text []byte) (err error) {
 		g.Operations = append(g.Operations, GoldenOperation{Name: recorded.Op, Request: recorded.Request, Answer: abi.EncodeMessage(recorded.Answer, raw)})
 	}
 	return nil
+}
+
+// unrecorded says of a file that is not there how it comes to be.
+func unrecorded(err error, output bool) error {
+	switch {
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
+	case output:
+		return fmt.Errorf("%w; plinth plugin test --update writes it", err)
+	}
+	return fmt.Errorf("%w; write the call there, or take the [[golden]] out", err)
 }
 
 // decodeStrictly reads one JSON value without unknown fields.

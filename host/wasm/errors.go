@@ -71,13 +71,18 @@ type TrapError struct {
 	Function string // the innermost guest function, as the name section calls it
 	Reason   string
 	Stack    string // guest frames, innermost first, one per line
+	Hint     string // what may be behind it, and what to do about that; may be empty
 }
 
 func (e *TrapError) Error() string {
-	if e.Function == "" {
-		return "trap: " + e.Reason
+	text := "trap: " + e.Reason
+	if e.Function != "" {
+		text = "trap in " + e.Function + ": " + e.Reason
 	}
-	return "trap in " + e.Function + ": " + e.Reason
+	if e.Hint != "" {
+		text += "; " + e.Hint
+	}
+	return text
 }
 
 // AnswerError is a guest that returned, but not with an answer.
@@ -120,7 +125,23 @@ func (e *LimitError) Error() string {
 	if e.Knob != "" {
 		text += " (" + e.Knob + ")"
 	}
+	if fix := raise(e.Knob); fix != "" {
+		text += "; " + fix
+	}
 	return text
+}
+
+// raise says how the author of a module raises a field of Limits, "" where a manifest
+// does not set it.
+func raise(knob string) string {
+	key := map[string]string{
+		"MemoryMiB": "memory_mib", "HandleMiB": "memory_mib", "Start": "start_ms", "Fuel": "fuel", "StackKiB": "stack_kib",
+		"OutputBytes": "output_kib", "LogBytes": "log_kib", "Operations": "operations",
+	}[knob]
+	if key == "" {
+		return ""
+	}
+	return "raise " + key + " of [limits] in its manifest"
 }
 
 // HostError is a panic of a host operation, or of another function the host

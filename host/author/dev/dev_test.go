@@ -344,7 +344,7 @@ func TestAHostServesEachSave(t *testing.T) {
 	if again := b.next(KindRerun).Rerun; !again.Passes || again.Now != `{"ok":{"title":"two"}}` || !strings.Contains(again.Outcome, "then") {
 		t.Errorf("%+v", again)
 	}
-	if done := b.next(KindDone); done.Text != "what served before serves on" {
+	if done := b.next(KindDone); done.Text != "the version before, if any, serves on" {
 		t.Errorf("%+v", done)
 	}
 

@@ -129,7 +129,8 @@ func (l *loop) run(ctx context.Context) {
 			if !watch.Quiet(event) {
 				hint()
 			}
-		case <-l.sources.hints.Lost():
+		case err := <-l.sources.hints.Lost():
+			l.tell(Event{Kind: KindNote, Text: fmt.Sprintf("the system has not told of all that was saved; everything is looked at again: %v", err)})
 			hint()
 		case <-settle.C:
 			l.look(ctx)

@@ -36,7 +36,7 @@ func (l *loop) turn(ctx, building context.Context, began time.Time) {
 	if ctx.Err() == nil {
 		event := Event{Kind: KindDone, TookNS: int64(time.Since(began)), BuildNS: int64(built.Took)}
 		if !served {
-			event.Text = "what served before serves on"
+			event.Text = "the version before, if any, serves on"
 		}
 		l.tell(event)
 	}

@@ -2,6 +2,7 @@ package golden_test
 
 import (
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -42,9 +43,7 @@ func built(t *testing.T, guest *bridgetest.Guest, files map[string]string) (stri
 	t.Helper()
 	folder := t.TempDir()
 	all := map[string]string{plugin.ManifestName: manifest, "guest.wasm": string(guest.Bytes()), "in.json": `{"body":{"tool":"a"}}`}
-	for name, text := range files {
-		all[name] = text
-	}
+	maps.Copy(all, files)
 	for name, text := range all {
 		path := filepath.Join(folder, name)
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
