@@ -15,7 +15,7 @@ BINDIR ?= $(or $(shell $(GO) env GOBIN 2>/dev/null),$(firstword $(subst :, ,$(sh
 endif
 
 # The modules of the guests, tied to the main one by go.work.
-GUESTS   := $(sort $(patsubst %/go.mod,./%/...,$(wildcard sdk-plugins/go/go.mod plugins/builtin/*/go.mod plugins/examples/*/go.mod tests/conformance/guests/go/go.mod)))
+GUESTS   := $(sort $(patsubst %/go.mod,./%/...,$(wildcard sdk-plugins/go/go.mod plugins/builtin/*/go.mod plugins/examples/*/go.mod plugins/templates/*/go.mod tests/conformance/guests/go/go.mod)))
 PACKAGES := ./... $(GUESTS)
 
 # Runs a command with the builtins compiled once for all packages: scripts/warm.
@@ -28,8 +28,8 @@ CRASH_COUNT ?= 3
 SEQUENCES   ?= 10000
 
 .DEFAULT_GOAL := help
-.PHONY: help prerequisites build install demo test race arch crash fuzz lint lint-fix fmt golden plugins plugins-verify guests guests-verify rust \
-	bench-store bench-turn bench-session bench-context bench-engine bench-boundary bench-hello bench-codec bench-builtins bench-reload bench-dev soak-reload model verify verify-long clean
+.PHONY: help prerequisites build install demo test race arch crash fuzz lint lint-fix fmt golden plugins plugins-verify guests guests-verify rust sdk authors \
+	bench-store bench-turn bench-session bench-context bench-engine bench-boundary bench-hello bench-codec bench-builtins bench-sdk bench-reload bench-dev soak-reload model verify verify-long clean
 
 help: prerequisites ## this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -83,6 +83,9 @@ golden: prerequisites ## rewrite the golden files from what the code does now
 plugins: prerequisites ## rebuild the guests (needs TinyGo)
 	scripts/plugins
 
+sdk: ## rewrite the SDKs and templates that plinth plugin new unpacks
+	GO='$(GO)' scripts/sdk
+
 plugins-verify: prerequisites ## rebuild the guests elsewhere and compare (needs TinyGo)
 	scripts/plugins-verify
 
@@ -115,6 +118,9 @@ bench-builtins: prerequisites ## figures of the builtin tools, against plain Go,
 	$(GO) run ./tests/bench/codec
 	$(GO) run ./tests/bench/turn
 
+bench-sdk: prerequisites ## size and speed of a tool in each SDK; the table goes into docs (needs TinyGo, Rust and npm)
+	$(GO) run ./tests/bench/sdk
+
 bench-reload: prerequisites ## figures of replacing plugins
 	$(GO) run ./tests/bench/reload machine save blocked
 
@@ -129,6 +135,9 @@ verify: prerequisites ## nothing unformatted, suspicious, untidy or stale
 	$(GO) vet $(PACKAGES)
 	scripts/tidy
 	scripts/plugins-verify
+
+authors: prerequisites ## every template and page for plugin authors, with the real compilers (needs Rust, npm and TinyGo)
+	$(WARM) $(GO) test -count=1 -timeout 30m ./tests/authors ./tests/docs -toolchains=rust,tinygo,go,assemblyscript
 
 guests: prerequisites ## rebuild the tests' guests of other toolchains (needs Rust, npm and TinyGo)
 	tests/conformance/guests/build

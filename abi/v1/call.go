@@ -4,30 +4,30 @@ import "encoding/json"
 
 // Call is every request to an export.
 type Call[T any] struct {
-	// DeadlineMS is how long the call may take from now, in milliseconds.
+	// DeadlineMS is how long the call may take from now, in milliseconds; 0 in plinth_init.
 	DeadlineMS int64 `json:"deadline_ms"`
-	Meta       Meta  `json:"meta"`
-	Body       T     `json:"body"`
+	Meta       Meta  `json:"meta"` // on whose behalf it is made
+	Body       T     `json:"body"` // what the export takes
 }
 
 // Meta says on whose behalf a call is made. Empty fields do not apply.
 type Meta struct {
-	Plugin   string `json:"plugin,omitempty"`
-	Revision string `json:"revision,omitempty"`
-	Trace    string `json:"trace,omitempty"`
+	Plugin   string `json:"plugin,omitempty"`   // its id
+	Revision string `json:"revision,omitempty"` // of the plugin; empty where it has none yet
+	Trace    string `json:"trace,omitempty"`    // not set by this minor
 }
 
 // Answer is every answer: exactly one of its fields is set.
 type Answer[T any] struct {
-	OK    *T     `json:"ok,omitempty"`
-	Error *Error `json:"error,omitempty"`
+	OK    *T     `json:"ok,omitempty"`    // what the export or the operation answers
+	Error *Error `json:"error,omitempty"` // or why there is none
 }
 
 // Error is an answer that is not ok. Message is written for a person and, from a
 // tool, for the model.
 type Error struct {
-	Kind    Kind   `json:"kind"`
-	Message string `json:"message"`
+	Kind    Kind   `json:"kind"`    // what programs decide by
+	Message string `json:"message"` // plain text, without the kind
 }
 
 func (e *Error) Error() string { return string(e.Kind) + ": " + e.Message }
@@ -37,15 +37,15 @@ type Kind string
 
 // The kinds.
 const (
-	KindInvalidInput Kind = "invalid_input"
-	KindNotFound     Kind = "not_found"
-	KindDenied       Kind = "denied"
-	KindUnavailable  Kind = "unavailable"
-	KindConflict     Kind = "conflict"
-	KindLimit        Kind = "limit"
-	KindCancelled    Kind = "cancelled"
-	KindTimeout      Kind = "timeout"
-	KindFailed       Kind = "failed"
+	KindInvalidInput Kind = "invalid_input" // the input is wrong: no JSON, not of the schema, or not what is wanted
+	KindNotFound     Kind = "not_found"     // there is no such thing
+	KindDenied       Kind = "denied"        // no grant, no permission, or outside of what may be reached
+	KindUnavailable  Kind = "unavailable"   // no such operation here, or what it needs is not there
+	KindConflict     Kind = "conflict"      // the thing changed meanwhile
+	KindLimit        Kind = "limit"         // a limit was reached; the message says which
+	KindCancelled    Kind = "cancelled"     // the call was interrupted
+	KindTimeout      Kind = "timeout"       // the time is over
+	KindFailed       Kind = "failed"        // anything else
 )
 
 // Valid reports whether k is one of the kinds.
@@ -60,9 +60,9 @@ func (k Kind) Valid() bool {
 
 // Init is the body of plinth_init: the operator's settings and what the host has.
 type Init struct {
-	Config     json.RawMessage `json:"config,omitempty"`
-	Minor      int             `json:"minor"`
-	Operations []string        `json:"operations,omitempty"`
+	Config     json.RawMessage `json:"config,omitempty"`     // [plugins."OWNER/NAME".config] as JSON; absent without settings
+	Minor      int             `json:"minor"`                // the host's minor version of this major
+	Operations []string        `json:"operations,omitempty"` // names of those that the host has
 }
 
 // None is the ok of an export that answers nothing.
@@ -70,8 +70,8 @@ type None struct{}
 
 // Session is the session a call belongs to.
 type Session struct {
-	ID    string `json:"id"`
-	Agent string `json:"agent"`
+	ID    string `json:"id"`    // like ses_…
+	Agent string `json:"agent"` // the name of the agent it works as
 }
 
 // Location is where the session works.

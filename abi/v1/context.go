@@ -4,8 +4,8 @@ import "encoding/json"
 
 // ContextObserve is the body of plinth_context_observe.
 type ContextObserve struct {
-	Session  Session  `json:"session"`
-	Location Location `json:"location"`
+	Session  Session  `json:"session"`  // that is told
+	Location Location `json:"location"` // where it works
 	// NowMS is the instant of the sample, milliseconds since 1970 UTC.
 	NowMS int64 `json:"now_ms"`
 	// Model is what the session's next request goes to, PROVIDER/MODEL; empty when there
@@ -20,12 +20,12 @@ type ContextObserve struct {
 
 // ContextObserved is its ok: the state of every source, from one sample.
 type ContextObserved struct {
-	Sources []SourceState `json:"sources"`
+	Sources []SourceState `json:"sources"` // one for every key of the manifest, each once
 }
 
 // SourceState is one context source as sampled.
 type SourceState struct {
-	Key   string `json:"key"`
+	Key   string `json:"key"`   // a key of the manifest
 	State string `json:"state"` // "value", "unavailable" or "absent"
 	// Value is compared as canonical JSON with the value admitted before.
 	Value json.RawMessage `json:"value,omitempty"`

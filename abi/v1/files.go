@@ -5,8 +5,8 @@ package abi
 // root "location" an absolute path may also lead outside, by the permission
 // external_directory.
 type Path struct {
-	Root string `json:"root,omitempty"`
-	Path string `json:"path"`
+	Root string `json:"root,omitempty"` // "location" when empty; "project" or "config"
+	Path string `json:"path"`           // relative to the root, or absolute and inside it
 }
 
 // FSStat is the request of "fs.stat"; its ok is a FileInfo.
@@ -18,7 +18,7 @@ type FSStat struct {
 type FileInfo struct {
 	// Path is the canonical path relative to the root, with slashes, "." for the root.
 	Path string `json:"path"`
-	Name string `json:"name"`
+	Name string `json:"name"` // the last part of Path
 	Kind string `json:"kind"` // "file" or "directory"
 	Size int64  `json:"size"` // bytes
 	// ModifiedMS is milliseconds since 1970 UTC.
@@ -35,29 +35,29 @@ const (
 // by name. Offset counts from 0. Limit is at most 2,000; 0 means that.
 type FSList struct {
 	Path
-	Offset int `json:"offset,omitempty"`
-	Limit  int `json:"limit,omitempty"`
+	Offset int `json:"offset,omitempty"` // entries to leave out; from 0
+	Limit  int `json:"limit,omitempty"`  // entries; 0 and more than 2,000 mean 2,000
 }
 
 // FSListed is its ok. Next is the offset to go on from, 0 when it is through.
 type FSListed struct {
-	Path    string     `json:"path"`
-	Entries []FileInfo `json:"entries"`
-	Next    int        `json:"next,omitempty"`
+	Path    string     `json:"path"`           // canonical, below the root
+	Entries []FileInfo `json:"entries"`        // the page
+	Next    int        `json:"next,omitempty"` // the offset to go on from; 0 when it is through
 }
 
 // FSRead is the request of "fs.read": up to Length bytes from Offset; Length is
 // at most 1 MiB, 0 means that.
 type FSRead struct {
 	Path
-	Offset int64 `json:"offset,omitempty"`
-	Length int64 `json:"length,omitempty"`
+	Offset int64 `json:"offset,omitempty"` // bytes to leave out; from 0
+	Length int64 `json:"length,omitempty"` // bytes; 0 means 1 MiB, which is the most
 }
 
 // FSReadOK is its ok. Data refers to the answer's raw bytes.
 type FSReadOK struct {
-	Info FileInfo `json:"info"`
-	Data Bytes    `json:"data"`
+	Info FileInfo `json:"info"` // of the file
+	Data Bytes    `json:"data"` // the bytes
 	// EOF is set when Data reaches the end of the file.
 	EOF bool `json:"eof"`
 }
@@ -70,8 +70,8 @@ type FSAttach struct {
 
 // FSAttached is its ok.
 type FSAttached struct {
-	Info FileInfo `json:"info"`
-	Blob Blob     `json:"blob"`
+	Info FileInfo `json:"info"` // of the file
+	Blob Blob     `json:"blob"` // what to put into the answer's content
 	Mime string   `json:"mime"` // told from the first bytes, or else from the name
 }
 
@@ -79,7 +79,7 @@ type FSAttached struct {
 // stands for folders, * and ? stay within a name, {a,b} and [a-z] are choices.
 type FSGlob struct {
 	Path           // a folder; "" or "." is the root
-	Pattern string `json:"pattern"`
+	Pattern string `json:"pattern"`           // of the path below that folder
 	Hidden  bool   `json:"hidden,omitempty"`  // also names that begin with a dot
 	Ignored bool   `json:"ignored,omitempty"` // also what ignore files leave out
 	// Folders makes it a listing: it answers folders too, and names also what reading
@@ -91,7 +91,7 @@ type FSGlob struct {
 
 // FSFound is its ok.
 type FSFound struct {
-	Files []FileInfo `json:"files"`
+	Files []FileInfo `json:"files"` // the first of them, at most Limit
 	// Matched counts all that fit and may be read; more than Files when cut.
 	Matched int `json:"matched"`
 	FSPassed
@@ -109,37 +109,37 @@ type FSPassed struct {
 // the syntax of RE2, in the files below Path or in the file that it names.
 type FSGrep struct {
 	Path
-	Pattern    string   `json:"pattern"`
-	Literal    bool     `json:"literal,omitempty"` // Pattern is text
-	IgnoreCase bool     `json:"ignore_case,omitempty"`
-	Include    []string `json:"include,omitempty"` // globs; with "!" in front they leave out
-	Hidden     bool     `json:"hidden,omitempty"`
-	Ignored    bool     `json:"ignored,omitempty"`
-	Context    int      `json:"context,omitempty"`  // lines before and after; at most 20
-	PerFile    int      `json:"per_file,omitempty"` // matching lines of a file; 0 means Limit
-	Width      int      `json:"width,omitempty"`    // bytes of a line; 0 means 500, at most 10,000
-	Limit      int      `json:"limit,omitempty"`    // matching lines; 0 and more than 10,000 mean 10,000
+	Pattern    string   `json:"pattern"`               // of one line, without its end
+	Literal    bool     `json:"literal,omitempty"`     // Pattern is text
+	IgnoreCase bool     `json:"ignore_case,omitempty"` // upper case counts as lower case
+	Include    []string `json:"include,omitempty"`     // globs; with "!" in front they leave out
+	Hidden     bool     `json:"hidden,omitempty"`      // as with fs.glob
+	Ignored    bool     `json:"ignored,omitempty"`     // as with fs.glob
+	Context    int      `json:"context,omitempty"`     // lines before and after; at most 20
+	PerFile    int      `json:"per_file,omitempty"`    // matching lines of a file; 0 means Limit
+	Width      int      `json:"width,omitempty"`       // bytes of a line; 0 means 500, at most 10,000
+	Limit      int      `json:"limit,omitempty"`       // matching lines; 0 and more than 10,000 mean 10,000
 }
 
 // FSMatched is its ok.
 type FSMatched struct {
-	Files   []FSMatchedFile `json:"files"`   // by path
-	Matches int             `json:"matches"` // lines in Files that are no context
-	More    bool            `json:"more,omitempty"`
+	Files   []FSMatchedFile `json:"files"`          // by path
+	Matches int             `json:"matches"`        // lines in Files that are no context
+	More    bool            `json:"more,omitempty"` // a limit has left lines out
 	FSPassed
 }
 
 // FSMatchedFile is a file with lines that fit.
 type FSMatchedFile struct {
-	Path  string   `json:"path"`
-	Lines []FSLine `json:"lines"`
-	More  bool     `json:"more,omitempty"`
+	Path  string   `json:"path"`           // canonical, below the root
+	Lines []FSLine `json:"lines"`          // those that fit, with their context, by number
+	More  bool     `json:"more,omitempty"` // lines of it were left out
 }
 
 // FSLine is one line.
 type FSLine struct {
 	Number int    `json:"number"` // from 1
-	Text   string `json:"text"`
+	Text   string `json:"text"`   // the line without its end
 	// Match is set when it fits; otherwise it is context.
 	Match bool `json:"match,omitempty"`
 	// Cut is set when Text is a part of the line.
@@ -155,14 +155,14 @@ type FSCommit struct {
 
 // FSChange is one of them.
 type FSChange struct {
-	Op   string `json:"op"` // "write", "remove" or "rename"
-	Path string `json:"path"`
+	Op   string `json:"op"`           // "write", "remove" or "rename"
+	Path string `json:"path"`         // the file, below the root
 	To   string `json:"to,omitempty"` // of a rename; nothing may be there
 	// Expect is what must be there: the SHA-256 of the file's content in hexadecimal,
 	// "absent" for no file, "" for anything.
 	Expect string `json:"expect,omitempty"`
 	Data   *Bytes `json:"data,omitempty"` // of a write, or of a rename that changes the file too, in the raw bytes; or Text
-	Text   string `json:"text,omitempty"`
+	Text   string `json:"text,omitempty"` // what is written, as UTF-8
 	// Mode is permission bits; 0 keeps those that are there.
 	Mode uint32 `json:"mode,omitempty"`
 	// Parents makes the folders that are missing.
@@ -172,14 +172,14 @@ type FSChange struct {
 // FSCommitted is its ok: all changes were made, or a part of them. An error means
 // that none was. Changes are in their order.
 type FSCommitted struct {
-	Changes []FSChanged `json:"changes"`
+	Changes []FSChanged `json:"changes"` // one for each change
 }
 
 // FSChanged is what became of a change.
 type FSChanged struct {
-	Path    string `json:"path"`
-	To      string `json:"to,omitempty"`
-	Outcome string `json:"outcome"` // "done", "failed" or "not_done"
-	Existed bool   `json:"existed,omitempty"`
-	Error   *Error `json:"error,omitempty"`
+	Path    string `json:"path"`              // the file that it was about, links resolved
+	To      string `json:"to,omitempty"`      // likewise, of a rename
+	Outcome string `json:"outcome"`           // "done", "failed" or "not_done"
+	Existed bool   `json:"existed,omitempty"` // a write found a file there
+	Error   *Error `json:"error,omitempty"`   // of a failed one
 }

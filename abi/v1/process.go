@@ -2,7 +2,7 @@ package abi
 
 // ProcessRun is the request of "process.run": a command line for the user's shell.
 type ProcessRun struct {
-	Command string `json:"command"`
+	Command string `json:"command"` // the line; at most 64 KiB with Environment
 	// Path is the working directory, "location" itself when empty.
 	Path Path `json:"path,omitzero"`
 	// Environment adds variables. Those of the host that may hold a secret are not
@@ -22,14 +22,15 @@ type ProcessRan struct {
 	// Stopped is why the host ended it: "timeout", "flood" or "crowd"; empty when it
 	// ended by itself.
 	Stopped    string        `json:"stopped,omitempty"`
-	DurationMS int64         `json:"duration_ms"`
-	Output     ProcessOutput `json:"output"`
+	DurationMS int64         `json:"duration_ms"`     // running time, milliseconds
+	Output     ProcessOutput `json:"output"`          // what it printed; with Apart to standard output
 	Errors     ProcessOutput `json:"errors,omitzero"` // with Apart
 	// Background counts processes that it left behind, which were ended.
 	Background int `json:"background,omitempty"`
-	// Sandbox is what bounded its writes, "landlock" or "none"; SandboxNote is why there
-	// was none, what of it did not hold, or that it refused TCP, else empty.
-	Sandbox     string `json:"sandbox"`
+	// Sandbox is what bounded its writes, "landlock" or "none".
+	Sandbox string `json:"sandbox"`
+	// SandboxNote is why there was none, what of it did not hold, or that it refused
+	// TCP; else empty.
 	SandboxNote string `json:"sandbox_note,omitempty"`
 }
 

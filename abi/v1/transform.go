@@ -6,21 +6,21 @@ import "encoding/json"
 // manifest declared to read are set.
 type TransformApply struct {
 	Transform string `json:"transform"` // the manifest's transform name
-	Purpose   string `json:"purpose"`
+	Purpose   string `json:"purpose"`   // "turn", "compaction" or "title"
 	// Agent is what the session works as, or the agent that the host asks for itself,
 	// like title.
 	Agent      string                     `json:"agent,omitempty"`
-	System     []TextPart                 `json:"system,omitempty"`
-	Messages   []Message                  `json:"messages,omitempty"`
-	Tools      []ToolDefinition           `json:"tools,omitempty"`
-	Generation *Generation                `json:"generation,omitempty"`
-	Options    map[string]json.RawMessage `json:"options,omitempty"`
-	Headers    map[string]string          `json:"headers,omitempty"`
+	System     []TextPart                 `json:"system,omitempty"`     // the parts of the system text, in their order
+	Messages   []Message                  `json:"messages,omitempty"`   // the oldest first
+	Tools      []ToolDefinition           `json:"tools,omitempty"`      // those the model may call
+	Generation *Generation                `json:"generation,omitempty"` // how it is to answer
+	Options    map[string]json.RawMessage `json:"options,omitempty"`    // the provider's own, by name
+	Headers    map[string]string          `json:"headers,omitempty"`    // that go with the request, without the secret
 }
 
 // TransformEdits is its ok.
 type TransformEdits struct {
-	Edits []Edit `json:"edits"`
+	Edits []Edit `json:"edits"` // made in their order; none leaves the request as it is
 }
 
 // Edit changes one declared part. The host refuses an edit of a part that the

@@ -19,7 +19,7 @@ func (c *cli) pluginCommand() *cobra.Command {
 	command.AddCommand(c.pluginAdd(), c.pluginList(), c.pluginShow(), c.pluginApprove(), c.pluginReload(), c.pluginRollback(),
 		c.pluginDisable(), c.pluginEnable(), c.pluginRemove(), c.pluginTrust(), c.pluginDistrust(),
 		c.packCommand(), c.inspectCommand(), c.syncCommand(), c.lockCommand(), c.rehearseCommand(), c.replayCommand(),
-		c.authorBuild(), c.authorTest(), c.authorDev(), c.authorRecord(), c.authorBench())
+		c.authorNew(), c.authorBuild(), c.authorTest(), c.authorDev(), c.authorCall(), c.authorRecord(), c.authorBench(), c.authorDoctor())
 	return command
 }
 

@@ -87,6 +87,9 @@ func (p *Plugin) called(session string, err error) {
 	}
 }
 
+// answerForm is what an answer must be. The SDKs write it.
+const answerForm = `an answer has 4 bytes with the length of its JSON, and {"ok": …} or {"error": …} behind them`
+
 // answerError is an answer that is no message of the contract.
 type answerError struct {
 	plugin, entry string
@@ -94,7 +97,7 @@ type answerError struct {
 }
 
 func (e *answerError) Error() string {
-	return "plugin " + e.plugin + ": the answer of " + e.entry + " cannot be read: " + e.err.Error()
+	return "plugin " + e.plugin + ": the answer of " + e.entry + " cannot be read: " + e.err.Error() + "; " + answerForm
 }
 
 func (e *answerError) Unwrap() error { return e.err }

@@ -82,7 +82,7 @@ func TestRefusalsOfTheEngine(t *testing.T) {
 	}{
 		{wasm.ErrUnavailable, `{"error":{"kind":"unavailable","message":"host operations are not offered here"}}`},
 		{&wasm.LimitError{What: "operations in one call", Got: 6, Limit: 5, Knob: "Operations"},
-			`{"error":{"kind":"limit","message":"operations in one call: 6, the limit is 5 (Operations)"}}`},
+			`{"error":{"kind":"limit","message":"operations in one call: 6, the limit is 5 (Operations); raise operations of [limits] in its manifest"}}`},
 	}
 	for _, test := range tests {
 		body, raw, err := abi.DecodeMessage(Refuse(test.err))

@@ -74,10 +74,11 @@ func (t *Tool) failure(err error, timeout time.Duration) error {
 	if fault.Kind == abi.KindCancelled {
 		return fault
 	}
-	t.plugin.Log("error", fmt.Sprintf("tool %s: %v", t.name, fault.Err))
 	if fault.Kind == abi.KindTimeout {
+		t.plugin.Log("error", fmt.Sprintf("tool %s: %v; let it end sooner, or raise timeout_ms of its [[tool]]", t.name, fault.Err))
 		return toolError(fault.Kind, "The tool %s did not answer within %s", t.name, timeout)
 	}
+	t.plugin.Log("error", fmt.Sprintf("tool %s: %v", t.name, fault.Err))
 	return toolError(fault.Kind, "The tool %s broke and gave no answer (%s); the host's log has the reason", t.name, fault.Kind)
 }
 

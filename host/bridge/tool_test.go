@@ -141,7 +141,7 @@ func TestAToolThatBreaks(t *testing.T) {
 	t.Run("timeout", func(t *testing.T) {
 		_, log, err := probe(t, bridgetest.New().Loops(abi.ExportTool), session.ToolCall{Timeout: 20 * time.Millisecond})
 		wantTold(t, err, abi.KindTimeout, "The tool probe did not answer within 20ms")
-		if len(log) != 1 || !strings.HasSuffix(log[0], "deadline passed") {
+		if len(log) != 1 || !strings.HasSuffix(log[0], "deadline passed; let it end sooner, or raise timeout_ms of its [[tool]]") {
 			t.Errorf("log %q", log)
 		}
 	})

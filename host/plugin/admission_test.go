@@ -112,7 +112,7 @@ func TestPluginsThatAreNotAdmitted(t *testing.T) {
 		name, tables, want string
 		module             []byte
 	}{
-		{"no such entry", transform, "exports: it must export plinth_transform_apply, a function of type (i32,i32)->(i64); export it, or take it out of the manifest", saying("x").Bytes()},
+		{"no such entry", transform, "exports: it must export plinth_transform_apply, a function of type (i32,i32)->(i64); link its kind in, which exports it, or take the table that declares it out of the manifest", saying("x").Bytes()},
 		{"no exports at all", toolTable("a"), "exports: it must export the marker function plinth_abi_1; build it with a current SDK", foreign.Bytes()},
 		{"not a module", toolTable("a"), "parse at byte 0: this is not a WebAssembly module", []byte("text")},
 		{"a provider with operations", provider, imports, importing().Bytes()},

@@ -114,9 +114,13 @@ func (c *checker) schema(path, owner string, text *string) error {
 		}
 		content, err := readFile(c.beside, name, MaxManifestBytes)
 		if err != nil {
-			return c.fail(path, "the schema %s of %s cannot be read: %v", name, owner, err)
+			return c.fail(path, "the schema %s of %s cannot be read: %v; write it beside the manifest", name, owner, err)
 		}
 		*text = string(content)
+		if _, err := schema.Compile(content); err != nil {
+			return c.fail(path, "%s is no valid JSON Schema for %s: %v", name, owner, err)
+		}
+		return nil
 	}
 	if _, err := schema.Compile([]byte(*text)); err != nil {
 		return c.fail(path, "%s has no valid JSON Schema here: %v", owner, err)

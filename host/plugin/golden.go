@@ -106,6 +106,16 @@ var goldenKinds = map[string]struct{ entry, table string }{
 	"transform":         {abi.ExportTransform, "transform"},
 }
 
+// Entry is the module's export that a golden's export stands for: "tool" for
+// plinth_tool_execute. Ok is false for a name that stands for none.
+func Entry(export string) (entry string, ok bool) {
+	kind, ok := goldenKinds[export]
+	return kind.entry, ok
+}
+
+// Exports are the names that Entry knows, ascending.
+func Exports() []string { return slices.Sorted(maps.Keys(goldenKinds)) }
+
 // GoldenExport is what a manifest calls the export that an entry of the module is; "" for
 // one that no golden calls.
 func GoldenExport(entry string) string {
@@ -165,8 +175,29 @@ func (g *Golden) read(origin string, read func(name string) ([]byte, error)) err
 	inputFile, outputFile := filepath.Join(origin, g.Input), filepath.Join(origin, g.Output)
 	text, err := read(g.Input)
 	if err != nil {
-		return &GoldenError{File: inputFile, Err: err}
+		return &GoldenError{File: inputFile, Err: unrecorded(err, false)}
 	}
+	if err := g.readInput(inputFile, text); err != nil {
+		return err
+	}
+	if g.Answer, err = read(g.Output); err == nil {
+		err = checkAnswer(g.Answer)
+	}
+	if err = unrecorded(err, true); err != nil {
+		return &GoldenError{File: outputFile, Err: err}
+	}
+	return nil
+}
+
+// ReadCall reads the text of a golden's input file: settings, body and operations. The
+// error, a *GoldenError, calls it file.
+func ReadCall(file string, text []byte) (Golden, error) {
+	golden := Golden{Input: file}
+	err := golden.readInput(file, text)
+	return golden, err
+}
+
+func (g *Golden) readInput(inputFile string, text []byte) (err error) {
 	var input goldenInput
 	if err := decodeStrictly(text, &input); err != nil {
 		return &GoldenError{File: inputFile, Err: fmt.Errorf("%w; it has config, body and operations", err)}
@@ -199,13 +230,18 @@ func (g *Golden) read(origin string, read func(name string) ([]byte, error)) err
 		}
 		g.Operations = append(g.Operations, GoldenOperation{Name: recorded.Op, Request: recorded.Request, Answer: abi.EncodeMessage(recorded.Answer, raw)})
 	}
-	if g.Answer, err = read(g.Output); err == nil {
-		err = checkAnswer(g.Answer)
-	}
-	if err != nil {
-		return &GoldenError{File: outputFile, Err: err}
-	}
 	return nil
+}
+
+// unrecorded says of a file that is not there how it comes to be.
+func unrecorded(err error, output bool) error {
+	switch {
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
+	case output:
+		return fmt.Errorf("%w; plinth plugin test --update writes it", err)
+	}
+	return fmt.Errorf("%w; write the call there, or take the [[golden]] out", err)
 }
 
 // decodeStrictly reads one JSON value without unknown fields.

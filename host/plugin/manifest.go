@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -8,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/pelletier/go-toml/v2"
 
@@ -55,6 +57,9 @@ func DecodeManifest(file string, text []byte, beside fs.FS) (abi.Manifest, error
 	if len(text) > limit {
 		return manifest, &ManifestError{File: file, Text: tooLarge(int64(len(text)), int64(limit)).Error()}
 	}
+	if err := checkEncoding(file, text); err != nil {
+		return manifest, err
+	}
 	decoder := toml.NewDecoder(strings.NewReader(string(text)))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&manifest); err != nil {
@@ -65,6 +70,22 @@ func DecodeManifest(file string, text []byte, beside fs.FS) (abi.Manifest, error
 		return manifest, err
 	}
 	return manifest, c.check(&manifest)
+}
+
+// checkEncoding refuses what the decoder would read as characters of somebody else's.
+func checkEncoding(file string, text []byte) error {
+	if bytes.HasPrefix(text, []byte("\xef\xbb\xbf")) {
+		return &ManifestError{File: file, Line: 1, Text: "it begins with a byte order mark; save it as UTF-8 without one"}
+	}
+	if !utf8.Valid(text) {
+		valid := bytes.ToValidUTF8(text, nil)
+		same := 0
+		for same < len(valid) && text[same] == valid[same] {
+			same++
+		}
+		return &ManifestError{File: file, Line: 1 + bytes.Count(text[:same], []byte("\n")), Text: "it is not UTF-8 here; save it as UTF-8"}
+	}
+	return nil
 }
 
 // spelling refuses keys with capitals, which the decoder would take for those without.
@@ -92,7 +113,11 @@ func decodeError(file string, err error) error {
 	if unknown, ok := errors.AsType[*toml.StrictMissingError](err); ok && len(unknown.Errors) > 0 {
 		first := unknown.Errors[0]
 		line, _ := first.Position()
-		return &ManifestError{File: file, Line: line, Key: strings.Join(first.Key(), "."), Text: "there is no such key; remove it or correct its spelling"}
+		refused := &ManifestError{File: file, Line: line, Key: strings.Join(first.Key(), "."), Text: "there is no such key; remove it or correct its spelling"}
+		if near := nearKey(first.Key()); near != "" {
+			refused.Text = fmt.Sprintf("there is no such key; did you mean %s?", near)
+		}
+		return refused
 	}
 	if malformed, ok := errors.AsType[*toml.DecodeError](err); ok {
 		line, _ := malformed.Position()

@@ -165,7 +165,7 @@ func TestManifestsThatAreRefused(t *testing.T) {
 		{"too large", "#" + strings.Repeat("x", MaxManifestBytes), "plugin.toml: it has 262145 bytes, the limit is 262144"},
 
 		{"unknown key", tool(`colour = "red"`), "plugin.toml:9: tool.colour: there is no such key; remove it or correct its spelling"},
-		{"misspelt table", tool("[limit]", "memory_mib = 3"), "plugin.toml:9: limit: there is no such key; remove it or correct its spelling"},
+		{"misspelt table", tool("[limit]", "memory_mib = 3"), `plugin.toml:9: limit: there is no such key; did you mean limits?`},
 		{"a watched file elsewhere", tool("[dev]", `watch = ["*.go", "../sdk/*.go"]`), `plugin.toml:10: dev.watch: "../sdk/*.go" is not a pattern of files in the plugin's folder, like "*.go" or "src/**"`},
 		{"an absolute pattern", tool("[dev]", `watch = ["/tmp/*"]`), `plugin.toml:10: dev.watch: "/tmp/*" is not a pattern of files`},
 		{"a pattern without an end", tool("[dev]", `watch = ["[a"]`), `plugin.toml:10: dev.watch: "[a" is not a pattern of files`},
@@ -225,7 +225,7 @@ func TestManifestsThatAreRefused(t *testing.T) {
 		{"schema file through a link", tool(`output = "link.json"`), "plugin.toml:9: tool.output: the schema link.json of the tool weather cannot be read: path escapes from parent"},
 		{"schema that is a folder", tool(`output = "folder"`), "plugin.toml:9: tool.output: the schema folder of the tool weather cannot be read: it is not a regular file"},
 		{"schema that is too large", tool(`output = "large.json"`), "plugin.toml:9: tool.output: the schema large.json of the tool weather cannot be read: it has 262145 bytes, the limit is 262144"},
-		{"schema file that is no JSON", tool(`output = "broken.json"`), "plugin.toml:9: tool.output: the tool weather has no valid JSON Schema here: it is not JSON: "},
+		{"schema file that is no JSON", tool(`output = "broken.json"`), "plugin.toml:9: tool.output: broken.json is no valid JSON Schema for the tool weather: it is not JSON: "},
 		{"settings without a schema", tool("[config]"), "plugin.toml:9: config.schema: it is missing; describe the plugin's settings by a JSON Schema"},
 		{"settings with a bad schema", tool("[config]", `schema = '{"type":3}'`), "plugin.toml:10: config.schema: the plugin has no valid JSON Schema here: /type: "},
 

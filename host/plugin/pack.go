@@ -85,7 +85,7 @@ func (u unpacked) goldens() (files map[string][]byte, missing []string, err erro
 				missing = append(missing, name)
 			}
 			if err != nil {
-				return nil, nil, &GoldenError{File: filepath.Join(u.folder, name), Err: err}
+				return nil, nil, &GoldenError{File: filepath.Join(u.folder, name), Err: unrecorded(err, name == golden.Output)}
 			}
 			files[name] = content
 		}

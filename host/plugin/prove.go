@@ -103,6 +103,27 @@ func loadFor(ctx context.Context, engine *wasm.Engine, candidate Candidate, gold
 	if err != nil {
 		return nil, &GoldenError{File: golden.Input, Field: "config", Err: err}
 	}
+	return load(ctx, engine, candidate, config)
+}
+
+// Load loads a candidate as the host does, under the limits of its manifest, with settings
+// for the plugin: an object in JSON, nil for none. Settings that do not fit its schema are
+// an error that names the field.
+func Load(ctx context.Context, engine *wasm.Engine, candidate Candidate, settings json.RawMessage) (*wasm.Module, error) {
+	var given map[string]any
+	if settings != nil {
+		if err := json.Unmarshal(settings, &given); err != nil {
+			return nil, fmt.Errorf("the settings must be an object in JSON: %w", err)
+		}
+	}
+	config, err := checkConfig(candidate.Manifest, given)
+	if err != nil {
+		return nil, err
+	}
+	return load(ctx, engine, candidate, config)
+}
+
+func load(ctx context.Context, engine *wasm.Engine, candidate Candidate, config json.RawMessage) (*wasm.Module, error) {
 	spec, err := specOf(candidate, config, abi.ManifestLimits{})
 	if err != nil {
 		return nil, err

@@ -153,12 +153,12 @@ func unpack(folder string, draft bool) (candidate Candidate, missing []string, e
 	if candidate.Manifest = manifest; err != nil {
 		return candidate, nil, err
 	}
-	module, err := onlyModule(files)
+	module, err := onlyModule(files, manifest.Dev)
 	if err != nil {
 		return candidate, nil, &SourceError{Origin: folder, Err: err}
 	}
 	found := unpacked{folder: folder, files: files, manifest: candidate.Manifest, text: text, draft: draft}
-	if found.module, err = readFile(files, module, wasm.MaxModuleBytes); err != nil {
+	if found.module, err = readModule(files, module); err != nil {
 		return candidate, nil, &SourceError{Origin: filepath.Join(folder, module), Err: err}
 	}
 	packed, missing, err := found.pack()
@@ -197,13 +197,25 @@ func manifestIn(folder string, files fs.FS) (abi.Manifest, []byte, error) {
 	return manifest, text, err
 }
 
-func onlyModule(files fs.FS) (string, error) {
+// readModule reads a module that was built, with all that a debugger reads.
+func readModule(files fs.FS, name string) ([]byte, error) {
+	module, err := readFile(files, name, wasm.MaxFileBytes)
+	if large, ok := errors.AsType[*sizeError](err); ok {
+		return nil, fmt.Errorf("%w; build it without debug information: --release and strip = true (Rust), -no-debug (TinyGo), -ldflags='-s -w' (Go)", large)
+	}
+	return module, err
+}
+
+// onlyModule finds the one module of a folder.
+func onlyModule(files fs.FS, dev *abi.ManifestDev) (string, error) {
 	found, err := fs.Glob(files, "[^.]*.wasm")
 	switch {
 	case err != nil:
 		return "", reason(err)
+	case len(found) == 0 && dev != nil && dev.Build != "":
+		return "", fmt.Errorf("there is no .wasm file beside %s; build the plugin with its [dev] build, which leaves it there: %q", ManifestName, clip(dev.Build))
 	case len(found) == 0:
-		return "", fmt.Errorf("there is no .wasm file beside %s; build the plugin", ManifestName)
+		return "", fmt.Errorf("there is no .wasm file beside %s; build the plugin, and say how in [dev] build", ManifestName)
 	case len(found) > 1:
 		return "", fmt.Errorf("there are %d .wasm files beside %s, %s; leave one", len(found), ManifestName, strings.Join(found, ", "))
 	}
@@ -236,9 +248,14 @@ func readFile(files fs.FS, name string, limit int64) ([]byte, error) {
 	return content, nil
 }
 
-func tooLarge(size, limit int64) error {
-	return fmt.Errorf("it has %d bytes, the limit is %d", size, limit)
+// sizeError is something with more bytes than it may have.
+type sizeError struct{ size, limit int64 }
+
+func (e *sizeError) Error() string {
+	return fmt.Sprintf("it has %d bytes, the limit is %d", e.size, e.limit)
 }
+
+func tooLarge(size, limit int64) error { return &sizeError{size, limit} }
 
 // reason is a file's error without its path, which the caller names.
 func reason(err error) error {

@@ -61,7 +61,7 @@ func TestAFolderOfPlugins(t *testing.T) {
 		`bare.wasm: the module has no section "plinth.manifest"; pack it with its manifest, or put plugin.toml beside it in a folder of its own`,
 		`broken/plugin.toml:2: id: it must be a string, not of the type integer`,
 		`empty/plugin.toml: it is missing; every plugin folder has one`,
-		`none: there is no .wasm file beside plugin.toml; build the plugin`,
+		`none: there is no .wasm file beside plugin.toml; build the plugin, and say how in [dev] build`,
 		`reserved: id: "core/files" is reserved for builtins; use an owner of your own`,
 		`text.wasm: parse at byte 0: this is not a WebAssembly module; give the .wasm file the compiler wrote, in binary form`,
 		`two: there are 2 .wasm files beside plugin.toml, a.wasm, b.wasm; leave one`,
@@ -129,7 +129,7 @@ func TestFilesThatAreRefused(t *testing.T) {
 	})
 	err := errors.Join(
 		os.Truncate(filepath.Join(folder, "large", "plugin.toml"), MaxManifestBytes+1),
-		os.Truncate(filepath.Join(folder, "module", "guest.wasm"), wasm.MaxModuleBytes+1),
+		os.Truncate(filepath.Join(folder, "module", "guest.wasm"), wasm.MaxFileBytes+1),
 		os.Truncate(filepath.Join(folder, "packed.wasm"), MaxPackedBytes+1),
 		syscall.Mkfifo(filepath.Join(folder, "pipe", "guest.wasm"), 0o600),
 		os.Chmod(filepath.Join(folder, "closed", "guest.wasm"), 0),
@@ -141,7 +141,7 @@ func TestFilesThatAreRefused(t *testing.T) {
 	want := []string{
 		"folder/g.wasm: it is not a regular file",
 		"large/plugin.toml: it cannot be read: it has 262145 bytes, the limit is 262144",
-		"module/guest.wasm: it has 16777217 bytes, the limit is 16777216",
+		"module/guest.wasm: it has 25165825 bytes, the limit is 25165824; build it without debug information: --release and strip = true (Rust), -no-debug (TinyGo), -ldflags='-s -w' (Go)",
 		"packed.wasm: it has 25165825 bytes, the limit is 25165824",
 		"pipe/guest.wasm: it is not a regular file",
 	}

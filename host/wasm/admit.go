@@ -41,6 +41,9 @@ func admit(info Info, contract Contract, spec Spec) error {
 	if err := checkLimits(info, spec.Limits); err != nil {
 		return err
 	}
+	if err := checkOrigin(info); err != nil {
+		return err
+	}
 	if err := checkSet(info, contract); err != nil {
 		return err
 	}
@@ -57,7 +60,7 @@ func checkLimits(info Info, limits Limits) error {
 	return &AdmissionError{
 		Stage: StageLimits, Offset: -1,
 		Reason: fmt.Sprintf("it starts with %d KiB of memory, the limit is %d KiB", info.Memory.Min*64, limits.MemoryMiB*1024),
-		Fix:    "raise memory_mib of [limits] in its manifest, or let it start smaller",
+		Fix:    raise("MemoryMiB") + ", or let it start smaller",
 	}
 }
 
@@ -94,8 +97,13 @@ func required(info Info, contract Contract, spec Spec) (names []string, types ma
 }
 
 func checkExports(info Info, contract Contract, spec Spec) error {
+	if _, program := info.Export("_start"); program {
+		return missingExport("a library's entries; it exports _start, so it is a program",
+			"build it as a reactor: -buildmode=c-shared (Go, TinyGo), crate-type cdylib (Rust)")
+	}
 	if memory, ok := info.Export(exportMemory); !ok || memory.Kind != KindMemory {
-		return missingExport("the memory as "+exportMemory, "")
+		return missingExport("the memory as "+exportMemory,
+			"linkers do so by themselves: take --import-memory, --no-export-memory and the like out of their flags")
 	}
 	marker, ok := info.Export(contract.Marker)
 	if !ok || marker.Kind != KindFunction && (marker.Kind != KindGlobal || !isExtism(info)) {
@@ -106,10 +114,6 @@ func checkExports(info Info, contract Contract, spec Spec) error {
 	missing := maps.Clone(types)
 	for _, export := range info.Exports {
 		delete(missing, export.Name)
-		if export.Name == "_start" {
-			return missingExport("a library's entries; it exports _start, so it is a program",
-				"build it as a reactor: -buildmode=c-shared (Go, TinyGo), crate-type cdylib (Rust)")
-		}
 		want := types[export.Name]
 		if want == "" {
 			want = optionalType(export.Name, contract, isExtism(info))
@@ -122,7 +126,11 @@ func checkExports(info Info, contract Contract, spec Spec) error {
 	}
 	for _, name := range names {
 		if want, lacking := missing[name]; lacking {
-			return missingExport(fmt.Sprintf("%s, a function of type %s", name, want), "export it, or take it out of the manifest")
+			fix := "link its kind in, which exports it, or take the table that declares it out of the manifest"
+			if name == contract.Alloc {
+				fix = "an SDK exports it: link one in, or export it yourself"
+			}
+			return missingExport(fmt.Sprintf("%s, a function of type %s", name, want), fix)
 		}
 	}
 	return nil
@@ -209,7 +217,7 @@ func refuseImport(entry Import, contract Contract, pure bool) (reason, fix strin
 		}
 		want = function.kind
 	case "env":
-		return "(nobody provides env)", "link the missing symbol in, and build for wasip1"
+		return "(nobody provides env)", fixEnv(entry.Name)
 	}
 	if want == "" {
 		return "(not served)", fmt.Sprintf("only %s.%s, %s.%s, %s, %s and %s.%s are served",

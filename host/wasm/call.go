@@ -109,6 +109,7 @@ func (c *call) run(leased *instance, request Request) (result Result, err error)
 	})
 	if err != nil {
 		result.Output = nil
+		c.hint(leased, err)
 	}
 	result.Start = leased.start
 	if c.module.isolation == Sticky {
@@ -117,6 +118,16 @@ func (c *call) run(leased *instance, request Request) (result Result, err error)
 	leased.calls++
 	result.Fuel, result.Duration, result.Memory = c.fuel, c.watch.spent, leased.memory.Size()
 	return result, err
+}
+
+// hint says of a trap that the memory may have been used up: the guest alone knows. Its
+// allocator asks for a part of what it has, or for as much again.
+func (c *call) hint(i *instance, err error) {
+	trap, ok := errors.AsType[*TrapError](err)
+	held, most := int64(i.memory.Size())>>20, int64(c.module.spec.Limits.MemoryMiB)
+	if ok && 2*held >= most {
+		trap.Hint = fmt.Sprintf("its memory has %d MiB, the limit is %d: if it ran out, use less, or %s", held, most, raise("MemoryMiB"))
+	}
 }
 
 // call is what the host functions know of the call they serve. It belongs to the

@@ -74,6 +74,7 @@ type TrapError struct {
 	// Panic is the line with which the guest's runtime told of a panic before it ended
 	// the call, at most 1 KiB; empty when it told of none.
 	Panic string
+	Hint     string // what may be behind it, and what to do about that; may be empty
 }
 
 func (e *TrapError) Error() string {
@@ -83,6 +84,9 @@ func (e *TrapError) Error() string {
 	}
 	if e.Panic != "" {
 		text += ": " + e.Panic
+	}
+	if e.Hint != "" {
+		text += "; " + e.Hint
 	}
 	return text
 }
@@ -127,7 +131,23 @@ func (e *LimitError) Error() string {
 	if e.Knob != "" {
 		text += " (" + e.Knob + ")"
 	}
+	if fix := raise(e.Knob); fix != "" {
+		text += "; " + fix
+	}
 	return text
+}
+
+// raise says how the author of a module raises a field of Limits, "" where a manifest
+// does not set it.
+func raise(knob string) string {
+	key := map[string]string{
+		"MemoryMiB": "memory_mib", "HandleMiB": "memory_mib", "Start": "start_ms", "Fuel": "fuel", "StackKiB": "stack_kib",
+		"OutputBytes": "output_kib", "LogBytes": "log_kib", "Operations": "operations",
+	}[knob]
+	if key == "" {
+		return ""
+	}
+	return "raise " + key + " of [limits] in its manifest"
 }
 
 // HostError is a panic of a host operation, or of another function the host

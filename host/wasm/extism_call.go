@@ -29,7 +29,7 @@ func (i *instance) exchangeHandles(c *call, entry *function, input []byte) ([]by
 		return nil, err
 	}
 	if limit := c.module.spec.Limits.OutputBytes; len(h.output.bytes) > limit {
-		return nil, i.invalid("it has %d bytes, the limit is %d (OutputBytes)", len(h.output.bytes), limit)
+		return nil, i.invalid("it has %d bytes, the limit is %d (OutputBytes); answer less, or %s", len(h.output.bytes), limit, raise("OutputBytes"))
 	}
 	output := append([]byte{}, h.output.bytes...)
 	code, message := uint32(i.stack[0]), h.view(h.failure)

@@ -65,7 +65,7 @@ func TestOperations(t *testing.T) {
 		{"ask", "", "test.op()", operations(echo)},
 		{"early", "", "", operations(echo)},
 		{"flood", "\x05", "test.op(\x05)", operations(echo)},
-		{"flood", "\x06", "limit: operations in one call: 6, the limit is 5 (Operations)", operations(echo)},
+		{"flood", "\x06", "limit: operations in one call: 6, the limit is 5 (Operations); raise operations of [limits] in its manifest", operations(echo)},
 		{"ask", "x", "unavailable: host operations are not offered here", nil},
 		{"long", "", "limit: bytes of an operation's name: 65, the limit is 64", operations(echo)},
 		{"ask", large, "limit: bytes of an operation's request: 101, the limit is 100 (OperationBytes)", operations(echo)},

@@ -162,11 +162,11 @@ func (i *instance) get(c *call, result uint64) ([]byte, error) {
 		return []byte{}, nil
 	}
 	if limit := c.module.spec.Limits.OutputBytes; uint64(length) > uint64(limit) {
-		return nil, i.invalid("it claims %d bytes, the limit is %d (OutputBytes)", length, limit)
+		return nil, i.invalid("it claims %d bytes, the limit is %d (OutputBytes); answer less, or %s", length, limit, raise("OutputBytes"))
 	}
 	view, ok := i.memory.Read(at, length)
 	if !ok {
-		return nil, i.invalid("%d bytes at %d lie outside of the memory of %d", length, at, i.memory.Size())
+		return nil, i.invalid("%d bytes at %d lie outside of the memory of %d; an entry answers the pointer in its high half and the length in its low one", length, at, i.memory.Size())
 	}
 	answer := append([]byte(nil), view...)
 	if i.free != nil && c.module.isolation == Sticky {

@@ -142,6 +142,7 @@ func (m *Module) noStart(cause error) error {
 	refusal := &AdmissionError{Module: m.spec.Name, Stage: StageStart, Offset: -1, Reason: "an instance does not start", Err: cause}
 	if errors.Is(cause, ErrDeadline) {
 		refusal.Reason = "an instance does not start within " + m.spec.Limits.Start.String()
+		refusal.Fix = "let it do less before its first call, or " + raise("Start")
 	}
 	return refusal
 }

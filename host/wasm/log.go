@@ -63,7 +63,7 @@ func (l *lineLog) write(stream int, data []byte) {
 	if cut {
 		l.flush()
 		l.full = true
-		l.emit(fmt.Sprintf("the log is cut off here: a call may write %d bytes (LogBytes)", l.limit))
+		l.emit(fmt.Sprintf("the log is cut off here: a call may write %d bytes (LogBytes); log less, or %s", l.limit, raise("LogBytes")))
 	}
 }
 

@@ -41,7 +41,7 @@ func TestObserverSeesWhatTheGuestSees(t *testing.T) {
 	}
 	want := []string{
 		"world", "asked test.op()", "answered test.op(), <nil>", "asked test.op()", "answered test.op(), <nil>",
-		"answered limit: operations in one call: 3, the limit is 2 (Operations), <nil>",
+		"answered limit: operations in one call: 3, the limit is 2 (Operations); raise operations of [limits] in its manifest, <nil>",
 	}
 	if diff := cmp.Diff(want, seen.events); diff != "" {
 		t.Error(diff)

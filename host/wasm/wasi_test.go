@@ -187,7 +187,7 @@ func TestLogFloodIsCutOff(t *testing.T) {
 		if total < 10_000 || total > 10_050 {
 			t.Errorf("%d bytes were logged", total)
 		}
-		want := "the log is cut off here: a call may write 10050 bytes (LogBytes)"
+		want := "the log is cut off here: a call may write 10050 bytes (LogBytes); log less, or raise log_kib of [limits] in its manifest"
 		if last := got.text[len(got.text)-1]; last != want {
 			t.Errorf("last line %q", last)
 		}

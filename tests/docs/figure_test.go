@@ -67,6 +67,17 @@ func (f figures) field(function, name string) int {
 	})
 }
 
+// element is what stands behind a name in a composite literal of a function.
+func (f figures) element(function, name string) int {
+	return f.inside(function, name, func(node ast.Node) ast.Expr {
+		literal, ok := node.(*ast.CompositeLit)
+		if ok && len(literal.Elts) > 1 && text(literal.Elts[0]) == name {
+			return literal.Elts[1]
+		}
+		return nil
+	})
+}
+
 func (f figures) inside(function, what string, find func(ast.Node) ast.Expr) int {
 	f.t.Helper()
 	var found ast.Expr
@@ -159,5 +170,8 @@ func TestFiguresAreRead(t *testing.T) {
 	}
 	if got := egress.argument("defaults", "l.Redirects"); got != 5 {
 		t.Errorf("Redirects is %d", got)
+	}
+	if got := figuresOf(t, "host/plugin").element("limits", "memory_mib"); got != 512 {
+		t.Errorf("memory_mib is %d", got)
 	}
 }

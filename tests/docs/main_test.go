@@ -13,12 +13,16 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/plinthhost/plinth/tests/toolchains"
 )
 
 // root is the repository, from here.
 const root = "../.."
 
 var update = flag.Bool("update", false, "write what follows from the code into the pages")
+
+var compilers = flag.String("toolchains", "go", toolchains.Help)
 
 // programs is the folder of the built plinth and follow.
 var programs string

@@ -88,6 +88,7 @@ func TestOperations(t *testing.T) {
 	delete(tables, "Bytes") // references, which the page explains
 	delete(tables, "Blob")
 	tables["kinds"] = table{head: []string{"kind", "means"}, rows: rowsOfConstants(t, "abi/v1", typed("Kind")), written: 1}
+	tables["functions"] = functionsOfOperations(t)
 	hold(t, operationsPage, tables)
 }
 
@@ -165,7 +166,7 @@ func TestFiguresOfOperations(t *testing.T) {
 	mustContain(t, operationsPage,
 		fmt.Sprintf("at most %d", fsys.MaxContext), fmt.Sprintf("%d when it is 0, at most %s", fsys.DefaultWidth, grouped(fsys.MaxWidth)),
 		fmt.Sprintf("further %d wait", programs.constant("defaultWaiting")), seconds(programs.constant("defaultGrace"))+" later",
-		kib(bridge.MaxSourceBytes), fmt.Sprintf("%d ms", bridge.ContextDeadline.Milliseconds()), seconds(int(bridge.DefaultToolTimeout)),
+		fmt.Sprintf("%d ms", bridge.ContextDeadline.Milliseconds()),
 		grouped(own.constant("defaultOperations"))+" operations")
 }
 

@@ -3,6 +3,7 @@ package docs
 import (
 	"bytes"
 	"errors"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"github.com/plinthhost/plinth/tests/chat"
+	"github.com/plinthhost/plinth/tests/toolchains"
 )
 
 // A page with a block marked "sh test" is worked through as a reader would, from top
@@ -22,6 +24,7 @@ import (
 //
 //	sh test              runs, with the variables and the folder the block before left
 //	sh test exit=4       ends with that code
+//	sh test needs=rust   likewise, and the page has that compiler on its PATH and no other
 //	sh test name=host    runs beside the others to the page's end, and ends well then
 //	text output          is what the block before wrote; of another, output=host
 //	text stop=host       interrupts it before the end
@@ -29,8 +32,12 @@ import (
 //	go in=../x/main.go   stands in that file of the repository, word for word
 //
 // Lines of the host's log are left out of outputs. In an output "…" stands for any
-// text of a line, and on a line of its own for any lines. The model server and the
-// port of the pages stand for those of the test.
+// text of a line, and on a line of its own for any lines. The model server at port 8080,
+// the host's port 4747 and the port 8090 of a page's own server stand for those of the
+// test.
+//
+// A page begins in a checkout, ~/plinth. One that needs a compiler is worked through when
+// -toolchains names it, and begins in the home: it has no checkout.
 func TestPagesWork(t *testing.T) {
 	worked := 0
 	for _, name := range pages(t) {
@@ -45,6 +52,9 @@ func TestPagesWork(t *testing.T) {
 		}
 		worked++
 		t.Run(strings.TrimSuffix(filepath.Base(name), ".md"), func(t *testing.T) {
+			if language := p.needs(); language != "" && !toolchains.Named(*compilers, language) {
+				t.Skipf("%s needs the compiler of %s; with it: go test ./tests/docs -toolchains=%s", p.name, language, language)
+			}
 			t.Parallel()
 			newTerminal(t, p).work()
 		})
@@ -52,6 +62,27 @@ func TestPagesWork(t *testing.T) {
 	if worked < 5 {
 		t.Errorf("only %d pages have blocks to run", worked)
 	}
+}
+
+// freeAddress is an address of this machine that nothing listens on.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	return listener.Addr().String()
+}
+
+// needs is the language whose compiler the page works with; empty for none.
+func (p page) needs() string {
+	for _, b := range p.blocks {
+		if language := b.values["needs"]; language != "" {
+			return language
+		}
+	}
+	return ""
 }
 
 func worksThrough(p page) bool {
@@ -83,6 +114,7 @@ type terminal struct {
 	page  page
 	home  *home
 	model *chat.Server
+	own   string // address of the page's own server, if it has one
 	// address of the host that runs beside, without scheme; empty before.
 	address string
 	beside  map[string]*beside
@@ -100,11 +132,16 @@ func newTerminal(t *testing.T, p page) *terminal {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &terminal{t: t, page: p, home: newHome(t), model: model, beside: map[string]*beside{}}
-	if err := os.Symlink(checkout, s.home.path("plinth")); err != nil {
+	s := &terminal{t: t, page: p, home: newHome(t), model: model, own: freeAddress(t), beside: map[string]*beside{}}
+	begin := s.home.path("plinth")
+	if language := p.needs(); language != "" {
+		machine := toolchains.New(t, language)
+		s.home.environ = append(append(s.home.environ, machine.Environ...), "PATH="+programs+":"+machine.Path)
+		begin = s.home.folder
+	} else if err := os.Symlink(checkout, begin); err != nil {
 		t.Fatal(err)
 	}
-	s.write(s.home.path(".folder"), s.home.path("plinth"))
+	s.write(s.home.path(".folder"), begin)
 	s.write(s.home.path(".variables"), "")
 	t.Cleanup(s.end)
 	return s
@@ -141,6 +178,7 @@ func (s *terminal) fail(b block, format string, args ...any) {
 // local puts the test's addresses in the place of those of the page.
 func (s *terminal) local(text string) string {
 	text = strings.ReplaceAll(text, "http://127.0.0.1:8080", strings.TrimSuffix(s.model.URL, "/v1"))
+	text = strings.ReplaceAll(text, "127.0.0.1:8090", s.own)
 	if s.address != "" {
 		text = strings.ReplaceAll(text, "127.0.0.1:4747", s.address)
 	}

@@ -78,7 +78,7 @@ func TestPluginsThatAreRefused(t *testing.T) {
 		name string
 		says []string
 	}{
-		{"unreadable manifest", []string{"/plugins/odd/plugin.toml:3: versoin: there is no such key; remove it or correct its spelling"}},
+		{"unreadable manifest", []string{"/plugins/odd/plugin.toml:3: versoin: there is no such key; did you mean version?"}},
 		{"module without its exports", []string{"acme/hollow", "/plugins/hollow", "provider_encode"}},
 		{"module without any export", []string{"acme/void", "/plugins/void", "it must export the marker function plinth_abi_1; build it with a current SDK"}},
 	} {

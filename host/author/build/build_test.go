@@ -93,7 +93,7 @@ func TestBuildsThatFail(t *testing.T) {
 		{"it leaves nothing", "true", "", "FOLDER: there is no .wasm file beside plugin.toml; build the plugin", ""},
 		{"it leaves two", "cp out/*.wasm .", "", "FOLDER: there are 4 .wasm files beside plugin.toml, asking.wasm, guest.wasm, half.wasm, other.wasm; leave one", ""},
 		{"it leaves half a module", "cp out/half.wasm .", "", "parse at byte ", ""},
-		{"it lacks an export", "cp out/other.wasm .", "", "it must export plinth_tool_execute, a function of type (i32,i32)->(i64); export it, or take it out of the manifest", ""},
+		{"it lacks an export", "cp out/other.wasm .", "", "it must export plinth_tool_execute, a function of type (i32,i32)->(i64); link its kind in, which exports it, or take the table that declares it out of the manifest", ""},
 		{"it imports too much", "cp out/asking.wasm out/plugin.toml .", "", "plinth.host_call", ""},
 		{"a golden's input is bad", "cp out/guest.wasm .; echo '{}' >in.json", golden, "in.json: body: it must be an object", ""},
 	} {

@@ -23,9 +23,20 @@ func (r *reader) fail(at int, format string, args ...any) {
 // unsupported records the use of a proposal.
 func (r *reader) unsupported(at int, proposal, format string, args ...any) {
 	r.refuse(&Error{
-		Offset: at, Proposal: proposal, Fix: "build without " + proposal,
+		Offset: at, Proposal: proposal, Fix: fixOf(proposal),
 		Reason: fmt.Sprintf(format, args...) + ": " + proposal + " is not supported",
 	})
+}
+
+// fixOf is how to build without a proposal.
+func fixOf(proposal string) string {
+	switch proposal {
+	case proposalThreads:
+		return "build without threads: for wasip1, not for wasip1-threads, and without -pthread"
+	case proposalMemory64:
+		return "build for wasm32, not for wasm64"
+	}
+	return "build without " + proposal
 }
 
 // exceed records a count beyond a limit.

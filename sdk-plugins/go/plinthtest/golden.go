@@ -34,9 +34,10 @@ type GoldenOperation struct {
 }
 
 // Goldens checks every [[golden]] of folder/plugin.toml: the answer, as JSON, must
-// be what the output file holds. With update the output files are written instead;
-// a test gives its flag -update.
+// be what the output file holds. With update, or when Updating, the output files are
+// written instead.
 func Goldens(t *testing.T, folder string, update bool) {
+	update = update || Updating()
 	manifest, err := os.ReadFile(filepath.Join(folder, "plugin.toml"))
 	if err != nil {
 		t.Fatal(err)

@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"slices"
 	"time"
+
+	"github.com/plinthhost/plinth/tests/bench/measure"
 )
 
 // rounds is how often everything is measured; figures are medians of them.
@@ -58,11 +60,11 @@ func inTurns(repeat int, sides ...side) ([]float64, error) {
 	times := make([][]float64, len(sides))
 	for range repeat {
 		for i, s := range sides {
-			began := processorTime()
+			began := measure.ProcessorTime()
 			if err := s.run(); err != nil {
 				return nil, err
 			}
-			times[i] = append(times[i], float64(processorTime()-began)/float64(s.calls))
+			times[i] = append(times[i], float64(measure.ProcessorTime()-began)/float64(s.calls))
 		}
 	}
 	medians := make([]float64, len(sides))

@@ -1,4 +1,4 @@
-package main
+package measure
 
 import (
 	"time"
@@ -6,9 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// processorTime is what the thread that asks has run. Other processes of a shared
+// ProcessorTime is what the thread that asks has run. Other processes of a shared
 // machine do not lengthen it.
-func processorTime() time.Duration {
+func ProcessorTime() time.Duration {
 	var now unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &now); err != nil {
 		panic(err) // the clock is there on every Linux

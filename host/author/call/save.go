@@ -1,0 +1,123 @@
+package call
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"regexp"
+	"unicode/utf8"
+
+	abi "github.com/plinthhost/plinth/abi/v1"
+	"github.com/plinthhost/plinth/host/plugin"
+)
+
+// Saved are the files of a golden, relative to the plugin's folder.
+type Saved struct {
+	Input  string `json:"input"`
+	Output string `json:"output"`
+}
+
+// savedName is what a golden's files can be called.
+var savedName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+
+// savedCall is the form of a golden's input file.
+type savedCall struct {
+	Config     json.RawMessage  `json:"config,omitempty"`
+	Body       json.RawMessage  `json:"body"`
+	Operations []savedOperation `json:"operations,omitempty"`
+}
+
+type savedOperation struct {
+	Op      string          `json:"op"`
+	Request json.RawMessage `json:"request"`
+	Answer  json.RawMessage `json:"answer"`
+	Text    string          `json:"text,omitempty"`
+	Base64  string          `json:"base64,omitempty"`
+}
+
+// Save writes a call and its answer as a golden: testdata/NAME.json and .out.json in the
+// plugin's folder, and a table at the end of plugin.toml. Operations are kept with their
+// answers. The path of the folder that files were read from becomes that of Location. What
+// is there already is an error.
+func Save(folder, name, export string, call Call, result Result) (saved Saved, err error) {
+	if !savedName.MatchString(name) {
+		return saved, fmt.Errorf("%q is no name for a golden: letters, digits, dots, hyphens and underscores, at most 64", name)
+	}
+	local := func(text json.RawMessage) json.RawMessage { return without(text, call.Folder) }
+	input := savedCall{Config: call.Config, Body: local(call.Body)}
+	for _, made := range result.Operations {
+		answer, raw, err := abi.DecodeMessage(made.Answer)
+		if err != nil {
+			return saved, fmt.Errorf("save the answer of %s: %w", made.Name, err)
+		}
+		operation := savedOperation{Op: made.Name, Request: local(made.Request), Answer: local(answer)}
+		if utf8.Valid(raw) {
+			operation.Text = string(raw)
+		} else {
+			operation.Base64 = base64.StdEncoding.EncodeToString(raw)
+		}
+		input.Operations = append(input.Operations, operation)
+	}
+	saved = Saved{Input: path.Join("testdata", name+".json"), Output: path.Join("testdata", name+".out.json")}
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return saved, err
+	}
+	defer func() { err = errors.Join(err, root.Close()) }()
+	if err := root.MkdirAll("testdata", 0o777); err != nil {
+		return saved, err
+	}
+	for _, file := range []struct {
+		name  string
+		value any
+	}{{saved.Input, input}, {saved.Output, local(result.Answer)}} {
+		if err := create(root, file.name, file.value); err != nil {
+			return saved, err
+		}
+	}
+	table := fmt.Sprintf("\n[[golden]]\nexport = %q\ninput = %q\noutput = %q\n", export, saved.Input, saved.Output)
+	return saved, addTo(root, plugin.ManifestName, table)
+}
+
+// without puts Location in the place of a folder's path.
+func without(text json.RawMessage, folder string) json.RawMessage {
+	if folder == "" {
+		return text
+	}
+	encoded, err := json.Marshal(folder)
+	if err != nil {
+		return text
+	}
+	return bytes.ReplaceAll(text, encoded[1:len(encoded)-1], []byte(Location))
+}
+
+// create writes a file that is not there yet.
+func create(root *os.Root, name string, value any) error {
+	text, err := json.MarshalIndent(value, "", "  ")
+	if err != nil {
+		return err
+	}
+	file, err := root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%s is there already; save the call under another name", name)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(append(text, '\n'))
+	return errors.Join(err, file.Close())
+}
+
+func addTo(root *os.Root, name, text string) error {
+	file, err := root.OpenFile(name, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteString(text)
+	return errors.Join(err, file.Close())
+}
