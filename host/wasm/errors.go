@@ -74,7 +74,7 @@ type TrapError struct {
 	// Panic is the line with which the guest's runtime told of a panic before it ended
 	// the call, at most 1 KiB; empty when it told of none.
 	Panic string
-	Hint     string // what may be behind it, and what to do about that; may be empty
+	Hint  string // what may be behind it, and what to do about that; may be empty
 }
 
 func (e *TrapError) Error() string {
