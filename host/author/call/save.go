@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 
 	abi "github.com/plinthhost/plinth/abi/v1"
-	"github.com/plinthhost/plinth/host/plugin"
+	"github.com/plinthhost/plinth/host/author/golden"
 )
 
 // Saved are the files of a golden, relative to the plugin's folder.
@@ -43,7 +43,7 @@ type savedOperation struct {
 // Save writes a call and its answer as a golden: testdata/NAME.json and .out.json in the
 // plugin's folder, and a table at the end of plugin.toml. Operations are kept with their
 // answers. The path of the folder that files were read from becomes that of Location. What
-// is there already is an error.
+// is there already is an error, and then nothing is written.
 func Save(folder, name, export string, call Call, result Result) (saved Saved, err error) {
 	if !savedName.MatchString(name) {
 		return saved, fmt.Errorf("%q is no name for a golden: letters, digits, dots, hyphens and underscores, at most 64", name)
@@ -69,19 +69,19 @@ func Save(folder, name, export string, call Call, result Result) (saved Saved, e
 		return saved, err
 	}
 	defer func() { err = errors.Join(err, root.Close()) }()
-	if err := root.MkdirAll("testdata", 0o777); err != nil {
-		return saved, err
-	}
+	files := map[string][]byte{}
 	for _, file := range []struct {
 		name  string
 		value any
 	}{{saved.Input, input}, {saved.Output, local(result.Answer)}} {
-		if err := create(root, file.name, file.value); err != nil {
+		if _, err := root.Lstat(file.name); !errors.Is(err, fs.ErrNotExist) {
+			return saved, fmt.Errorf("%s is there already; save the call under another name", file.name)
+		}
+		if files[file.name], err = golden.Encode(file.value); err != nil {
 			return saved, err
 		}
 	}
-	table := fmt.Sprintf("\n[[golden]]\nexport = %q\ninput = %q\noutput = %q\n", export, saved.Input, saved.Output)
-	return saved, addTo(root, plugin.ManifestName, table)
+	return saved, golden.Add(root, folder, abi.ManifestGolden{Export: export, Input: saved.Input, Output: saved.Output}, files)
 }
 
 // without puts Location in the place of a folder's path.
@@ -94,30 +94,4 @@ func without(text json.RawMessage, folder string) json.RawMessage {
 		return text
 	}
 	return bytes.ReplaceAll(text, encoded[1:len(encoded)-1], []byte(Location))
-}
-
-// create writes a file that is not there yet.
-func create(root *os.Root, name string, value any) error {
-	text, err := json.MarshalIndent(value, "", "  ")
-	if err != nil {
-		return err
-	}
-	file, err := root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
-	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%s is there already; save the call under another name", name)
-	}
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(append(text, '\n'))
-	return errors.Join(err, file.Close())
-}
-
-func addTo(root *os.Root, name, text string) error {
-	file, err := root.OpenFile(name, os.O_APPEND|os.O_WRONLY, 0)
-	if err != nil {
-		return err
-	}
-	_, err = file.WriteString(text)
-	return errors.Join(err, file.Close())
 }

@@ -1,9 +1,7 @@
 package record
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -94,7 +92,7 @@ func Make(ctx context.Context, engine *wasm.Engine, call *replay.Recording, opti
 	if err != nil {
 		return recorded, err
 	}
-	return recorded, write(root, options.Folder, declared, files)
+	return recorded, golden.Add(root, options.Folder, declared, files)
 }
 
 // place finds names for the files that are not taken.
@@ -130,13 +128,13 @@ func place(root *os.Root, options Options, export string) (abi.ManifestGolden, e
 
 // prove holds the golden to the plugin as it is, and answers its files by name.
 func prove(ctx context.Context, engine *wasm.Engine, built build.Result, declared abi.ManifestGolden, d draft, asNow bool) (map[string][]byte, golden.Result, error) {
-	text, err := encode(d.input)
+	text, err := golden.Encode(d.input)
 	if err != nil {
 		return nil, golden.Result{}, err
 	}
 	files := map[string][]byte{declared.Input: text, declared.Output: []byte(`{"ok":null}`)}
 	if d.output != nil {
-		if files[declared.Output], err = encode(d.output); err != nil {
+		if files[declared.Output], err = golden.Encode(d.output); err != nil {
 			return nil, golden.Result{}, err
 		}
 	}
@@ -160,82 +158,7 @@ func prove(ctx context.Context, engine *wasm.Engine, built build.Result, declare
 		return nil, result, &UnprovedError{Result: result, Uncertain: d.uncertain, Replaced: d.replaced}
 	}
 	if asNow {
-		files[declared.Output], err = encode(answer)
+		files[declared.Output], err = golden.Encode(answer)
 	}
 	return files, result, err
-}
-
-// encode writes JSON for people.
-func encode(value any) ([]byte, error) {
-	var compact, text bytes.Buffer
-	encoder := json.NewEncoder(&compact)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(value); err != nil {
-		return nil, err
-	}
-	if err := json.Indent(&text, compact.Bytes(), "", "  "); err != nil {
-		return nil, err
-	}
-	return text.Bytes(), nil
-}
-
-// write writes the files and the manifest with another table, or nothing.
-func write(root *os.Root, where string, declared abi.ManifestGolden, files map[string][]byte) (err error) {
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("write the golden into %s: %w", where, err)
-		}
-	}()
-	info, err := root.Stat(plugin.ManifestName)
-	if err != nil {
-		return err
-	}
-	manifest, err := root.ReadFile(plugin.ManifestName)
-	if err != nil {
-		return err
-	}
-	if err := root.MkdirAll(testdata, 0o755); err != nil {
-		return err
-	}
-	var made []string
-	defer func() {
-		if err == nil {
-			return
-		}
-		for _, name := range made {
-			err = errors.Join(err, root.Remove(name))
-		}
-	}()
-	for name, content := range files {
-		file, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-		if err != nil {
-			return err
-		}
-		made = append(made, name)
-		_, err = file.Write(content)
-		if err = errors.Join(err, file.Close()); err != nil {
-			return err
-		}
-	}
-	next := withTable(manifest, declared)
-	if _, err := plugin.DecodeManifest(filepath.Join(where, plugin.ManifestName), next, root.FS()); err != nil {
-		return fmt.Errorf("the manifest cannot take one more [[golden]]: %w", err)
-	}
-	const temporary = ".plugin.toml.tmp"
-	if err := root.WriteFile(temporary, next, info.Mode().Perm()); err != nil {
-		return err
-	}
-	if err := root.Rename(temporary, plugin.ManifestName); err != nil {
-		return errors.Join(err, root.Remove(temporary))
-	}
-	return nil
-}
-
-// withTable adds a table at the end; all else stays byte for byte.
-func withTable(manifest []byte, declared abi.ManifestGolden) []byte {
-	next := bytes.Clone(manifest)
-	if len(next) > 0 && next[len(next)-1] != '\n' {
-		next = append(next, '\n')
-	}
-	return fmt.Appendf(next, "\n[[golden]]\nexport = %q\ninput = %q\noutput = %q\n", declared.Export, declared.Input, declared.Output)
 }
