@@ -184,9 +184,11 @@ func (s *Server) authenticate(r *http.Request) (Principal, error) {
 	return s.backend.Access.Verify(r.Context(), secret)
 }
 
-// What linger reads at most before a refusal is answered.
+// What linger reads at most before a refusal is answered, and how long it waits for
+// each piece of it.
 const (
 	lingerBytes = max(protocol.MaxBlob, protocol.MaxPlugin) + protocol.MaxFrame
+	lingerPiece = 1 << 20
 	lingerTime  = time.Second
 )
 
@@ -194,10 +196,16 @@ const (
 // closing at once would reset the connection, and the client would never read the
 // reason.
 func linger(w http.ResponseWriter, r *http.Request) {
-	if r.Body == nil || http.NewResponseController(w).SetReadDeadline(time.Now().Add(lingerTime)) != nil {
+	control := http.NewResponseController(w)
+	if r.Body == nil || control.SetReadDeadline(time.Now().Add(lingerTime)) != nil {
 		return
 	}
-	_, _ = io.CopyN(io.Discard, r.Body, lingerBytes) // whatever comes of it, the request is refused
+	for read := 0; read < lingerBytes; read += lingerPiece {
+		if _, err := io.CopyN(io.Discard, r.Body, lingerPiece); err != nil {
+			break // whatever it is, the request is refused
+		}
+		_ = control.SetReadDeadline(time.Now().Add(lingerTime)) // it could be set before
+	}
 	w.Header().Set("Connection", "close")
 }
 
