@@ -31,7 +31,7 @@ func TestAssemblyScriptIsDocumented(t *testing.T) {
 	for _, line := range regexp.MustCompile(`(?m)^export \{ (.+) \} from "\./(\w+)";$`).FindAllStringSubmatch(script(t, "index.ts"), -1) {
 		file := line[2] + ".ts"
 		text := script(t, file)
-		for _, name := range strings.Split(line[1], ", ") {
+		for name := range strings.SplitSeq(line[1], ", ") {
 			names++
 			if !regexp.MustCompile(`(?m)^// .*\nexport (function|class|enum|namespace) ` + name + `\b`).MatchString(text) {
 				t.Errorf("%s/%s: %s has no comment above it", assemblyScript, file, name)
