@@ -9,11 +9,19 @@ import (
 )
 
 // TestThePageNamesWhatIsTested holds the table of PDKs to what the guests here and in
-// tests/conformance are built with.
+// tests/conformance are built with, and the templates and examples.
 func TestThePageNamesWhatIsTested(t *testing.T) {
 	page, err := os.ReadFile("../../docs/reference/pdks.md")
 	if err != nil {
 		t.Fatal(err)
+	}
+	assemblyScript := []string{"guests/assemblyscript/package.json", "../conformance/guests/assemblyscript/package.json"}
+	for _, folder := range []string{"templates", "examples"} {
+		files, err := filepath.Glob("../../plugins/" + folder + "/*/package.json")
+		if err != nil || len(files) == 0 {
+			t.Fatalf("no %s with a package.json: %v", folder, err)
+		}
+		assemblyScript = append(assemblyScript, files...)
 	}
 	tests := []struct {
 		files   []string
@@ -24,9 +32,9 @@ func TestThePageNamesWhatIsTested(t *testing.T) {
 			regexp.MustCompile(`extism-pdk = "=([^"]+)"`), "| Rust | crate `extism-pdk` "},
 		{[]string{"guests/go/go.mod", "../conformance/guests/go/extism/go.mod"},
 			regexp.MustCompile(`github.com/extism/go-pdk v(\S+)`), "| Go | `github.com/extism/go-pdk` "},
-		{[]string{"guests/assemblyscript/package.json", "../conformance/guests/assemblyscript/extism/package.json"},
+		{assemblyScript,
 			regexp.MustCompile(`"@extism/as-pdk": "([^"]+)"`), "| AssemblyScript | npm `@extism/as-pdk` "},
-		{[]string{"guests/assemblyscript/package.json", "../conformance/guests/assemblyscript/extism/package.json"},
+		{assemblyScript,
 			regexp.MustCompile(`"assemblyscript": "([^"]+)"`), "| AssemblyScript |"},
 		{[]string{"../../go.mod"}, regexp.MustCompile(`github.com/extism/go-sdk v(\S+)`), "`extism/go-sdk` 1."},
 	}

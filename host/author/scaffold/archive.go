@@ -25,7 +25,7 @@ const templatesArchive = "templates"
 type Source struct {
 	Name string // archives/NAME.zip
 	// Folders are what it holds, below the names of the archive: "sdk-plugins/go" or, where
-	// the two differ, "assemblyscript/plinth=tests/conformance/guests/assemblyscript/plinth".
+	// the two differ, "=plugins/templates".
 	Folders []string
 	// Files stand in the archive without being in the tree.
 	Files map[string]string
@@ -40,11 +40,7 @@ func Sources() []Source {
 			Files: map[string]string{"go.mod": "module github.com/plinthhost/plinth\n\ngo 1.26.0\n"},
 		},
 		{Name: "rust", Folders: []string{"sdk-plugins/rust"}},
-		{Name: "assemblyscript", Folders: []string{
-			"assemblyscript/plinth=tests/conformance/guests/assemblyscript/plinth",
-			"assemblyscript/extism/guest.ts=tests/conformance/guests/assemblyscript/extism/guest.ts",
-			"assemblyscript/extism/host.ts=tests/conformance/guests/assemblyscript/extism/host.ts",
-		}},
+		{Name: "assemblyscript", Folders: []string{"sdk-plugins/assemblyscript"}},
 		{Name: templatesArchive, Folders: []string{"=plugins/templates"}},
 	}
 }

@@ -37,9 +37,8 @@ const (
 
 // The templates' way to the SDK, and that of a plugin made of them.
 const (
-	treeAssemblyScript = "../../../tests/conformance/guests/"
-	tree               = "../../.."
-	sdkFolder          = ".plinth/sdk"
+	tree      = "../../.."
+	sdkFolder = ".plinth/sdk"
 )
 
 // The commands by which a template for TinyGo is built, and by which the Go toolchain
@@ -90,7 +89,7 @@ func (p Plugin) named(text string) string {
 	text = strings.NewReplacer(
 		templateID, p.ID, templateName, name, templateCrate, strings.ReplaceAll(name, "-", "_"),
 		"github.com/plinthhost/plinth/plugins/templates/go-"+p.Kind, "example.test/"+name,
-		treeAssemblyScript, "./"+sdkFolder+"/", tree, "./"+sdkFolder,
+		tree, "./"+sdkFolder,
 	).Replace(text)
 	if p.Language == "go" {
 		text = strings.ReplaceAll(text, buildTinyGo, buildGo)

@@ -1,14 +1,10 @@
 // A plugin with one context source: it tells the model what the session is called.
 
 import { Host, LogLevel } from "@extism/as-pdk";
-import { operate } from "../../../tests/conformance/guests/assemblyscript/extism/host";
-import { serve } from "../../../tests/conformance/guests/assemblyscript/extism/guest";
-import { ask } from "../../../tests/conformance/guests/assemblyscript/plinth/host";
-import { Json, Kind } from "../../../tests/conformance/guests/assemblyscript/plinth/json";
-import { Answer, Call } from "../../../tests/conformance/guests/assemblyscript/plinth/message";
+import { Answer, ask, Call, Json, Kind, serve } from "../../../sdk-plugins/assemblyscript";
 
 // plinth_abi_1 says that this is a plugin of Plinth; the host looks for it without running anything.
-export { plinth_abi_1 } from "../../../tests/conformance/guests/assemblyscript/extism/guest";
+export { plinth_abi_1 } from "../../../sdk-plugins/assemblyscript";
 
 export function plinth_context_observe(): i32 { return serve(observe); }
 
@@ -18,7 +14,7 @@ const key = "example/new-plugin/title";
 // observe is asked before every turn, so it is quick, and says what is so now. The host
 // compares the value with the one before and tells the model of a change.
 function observe(call: Call): Answer {
-  const reply = ask(operate, "session.info", Json.record());
+  const reply = ask("session.info", Json.record());
   if (reply.failed) {
     Host.log(LogLevel.Warn, "the session cannot be asked: " + reply.error.at("message").text);
     return answer(state("unavailable")); // what was told before stays
@@ -36,10 +32,3 @@ function observe(call: Call): Answer {
 
 function state(state: string): Json { return Json.record().with("key", Json.text(key)).with("state", Json.text(state)); }
 function answer(source: Json): Answer { return Answer.ok(Json.record().with("sources", Json.list([source]))); }
-
-// abort is called when the program breaks; what broke goes to the plugin's log.
-function abort(message: string | null, file: string | null, line: u32, column: u32): void {
-  const text = message ? message : "it broke";
-  Host.log(LogLevel.Error, `${text} at ${file ? file : "?"}:${line}:${column}`);
-  unreachable();
-}

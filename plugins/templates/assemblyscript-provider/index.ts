@@ -9,13 +9,10 @@
 // A provider is a pure codec. The host makes the connection to the operator's base URL, puts
 // the secret in, cuts the answer into frames, here lines, and tries again where classify says so.
 
-import { Host, LogLevel } from "@extism/as-pdk";
-import { serve } from "../../../tests/conformance/guests/assemblyscript/extism/guest";
-import { Json, Kind, Reader, Writer } from "../../../tests/conformance/guests/assemblyscript/plinth/json";
-import { Answer, Call } from "../../../tests/conformance/guests/assemblyscript/plinth/message";
+import { Answer, Call, ErrorKind, Json, Kind, serve } from "../../../sdk-plugins/assemblyscript";
 
 // plinth_abi_1 says that this is a plugin of Plinth; the host looks for it without running anything.
-export { plinth_abi_1 } from "../../../tests/conformance/guests/assemblyscript/extism/guest";
+export { plinth_abi_1 } from "../../../sdk-plugins/assemblyscript";
 
 export function plinth_provider_encode(): i32 { return serve(encode); }
 export function plinth_provider_decode(): i32 { return serve(decode); }
@@ -72,16 +69,13 @@ function decode(call: Call): Answer {
   const frames = call.body.at("frames").items;
   const events: Json[] = [];
   for (let i = 0; i < frames.length; i++) {
-    const data = String.UTF8.encode(frames[i].at("data").text), at = changetype<usize>(data);
-    const reader = new Reader(at, at + data.byteLength);
-    const line = reader.whole();
-    if (reader.failed) return Answer.fail("failed", "a line of the answer is no JSON");
+    const line = Json.parse(frames[i].at("data").text);
+    if (!line) return Answer.fail(ErrorKind.Failed, "a line of the answer is no JSON");
     if (line.has("text")) events.push(event("text.delta").with("id", Json.text("text")).with("text", line.at("text")));
     if (line.has("call")) {
-      const made = line.at("call"), id = made.at("id"), written = new Writer();
-      written.value(made.at("arguments"));
+      const made = line.at("call"), id = made.at("id");
       events.push(event("tool.start").with("id", id).with("name", made.at("name")));
-      events.push(event("tool.delta").with("id", id).with("text", Json.text(written.toString())));
+      events.push(event("tool.delta").with("id", id).with("text", Json.text(made.at("arguments").toString())));
       events.push(event("tool.end").with("id", id));
     }
     if (line.has("error")) events.push(event("error").with("error", failure("internal", line.at("error"), false)));
@@ -108,11 +102,4 @@ function classify(call: Call): Answer {
 
 function failure(classification: string, message: Json, retryable: bool): Json {
   return Json.record().with("classification", Json.text(classification)).with("message", message).with("retryable", Json.bool(retryable));
-}
-
-// abort is called when the program breaks; what broke goes to the plugin's log.
-function abort(message: string | null, file: string | null, line: u32, column: u32): void {
-  const text = message ? message : "it broke";
-  Host.log(LogLevel.Error, `${text} at ${file ? file : "?"}:${line}:${column}`);
-  unreachable();
 }

@@ -1,12 +1,9 @@
 // A plugin with one transform: it adds the rules of its settings to the end of the system text.
 
-import { Host, LogLevel } from "@extism/as-pdk";
-import { serve } from "../../../tests/conformance/guests/assemblyscript/extism/guest";
-import { Json } from "../../../tests/conformance/guests/assemblyscript/plinth/json";
-import { Answer, Call } from "../../../tests/conformance/guests/assemblyscript/plinth/message";
+import { Answer, Call, ErrorKind, Json, serve } from "../../../sdk-plugins/assemblyscript";
 
 // plinth_abi_1 says that this is a plugin of Plinth; the host looks for it without running anything.
-export { plinth_abi_1 } from "../../../tests/conformance/guests/assemblyscript/extism/guest";
+export { plinth_abi_1 } from "../../../sdk-plugins/assemblyscript";
 
 export function plinth_init(): i32 { return serve(configure); }
 export function plinth_transform_apply(): i32 { return serve(apply); }
@@ -24,7 +21,7 @@ function configure(call: Call): Answer {
   text = "";
   for (let i = 0; i < rules.length; i++) {
     const rule = rules[i].text.trim();
-    if (rule == "") return Answer.fail("invalid_input", `rules[${i}] is empty; write a rule or take it out`);
+    if (rule == "") return Answer.fail(ErrorKind.InvalidInput, `rules[${i}] is empty; write a rule or take it out`);
     text += "\n- " + rule;
   }
   if (text != "") {
@@ -38,7 +35,7 @@ function configure(call: Call): Answer {
 // the same request gives the same edits, and no host operation can be asked for.
 function apply(call: Call): Answer {
   const name = call.body.at("transform").text;
-  if (name != "new-plugin") return Answer.fail("not_found", `this plugin has no transform "${name}"`);
+  if (name != "new-plugin") return Answer.fail(ErrorKind.NotFound, `this plugin has no transform "${name}"`);
   const edits: Json[] = [];
   if (text != "") {
     let op = "append";
@@ -50,11 +47,4 @@ function apply(call: Call): Answer {
       .with("id", Json.text(partID)).with("value", Json.text(text)));
   }
   return Answer.ok(Json.record().with("edits", Json.list(edits)));
-}
-
-// abort is called when the program breaks; what broke goes to the plugin's log.
-function abort(message: string | null, file: string | null, line: u32, column: u32): void {
-  const text = message ? message : "it broke";
-  Host.log(LogLevel.Error, `${text} at ${file ? file : "?"}:${line}:${column}`);
-  unreachable();
 }

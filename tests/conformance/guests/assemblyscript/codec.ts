@@ -1,9 +1,9 @@
 // The pure conformance guest: a provider codec and a transform. What it does stands in
 // ../README.md.
 
-import { Json, Kind } from "./plinth/json";
-import { Answer, Call } from "./plinth/message";
-import { hex, number } from "./plinth/random";
+import { Json, Kind } from "../../../../sdk-plugins/assemblyscript/json";
+import { Answer, Call } from "../../../../sdk-plugins/assemblyscript/message";
+import { number } from "./number";
 
 export function init(_: Call): Answer { return Answer.ok(Json.record()); }
 
@@ -16,7 +16,7 @@ export function encode(call: Call): Answer {
   const model = request.at("model").text;
   if (model == "none") return Answer.fail("invalid_input", 'there is no model "none"');
   const headers = Json.record().with("content-type", Json.text("application/json"));
-  if (model == "random") headers.with("x-random", Json.text(hex(number())));
+  if (model == "random") headers.with("x-random", number());
   return Answer.ok(Json.record().with("method", Json.text("POST")).with("path", Json.text("/v1/" + model))
     .with("query", Json.record().with("purpose", request.at("purpose"))).with("headers", headers).with("body", request));
 }

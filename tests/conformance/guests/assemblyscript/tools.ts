@@ -1,10 +1,13 @@
 // The conformance guest with host operations: tools and context sources. What it does
 // stands in ../README.md.
 
-import { ask, Operate } from "./plinth/host";
-import { Json, Kind, Writer } from "./plinth/json";
-import { Answer, Call, reference, Run } from "./plinth/message";
-import { hex, number } from "./plinth/random";
+import { Json, Kind, Writer } from "../../../../sdk-plugins/assemblyscript/json";
+import { Answer, Call, content, reference } from "../../../../sdk-plugins/assemblyscript/message";
+import { Reply } from "../../../../sdk-plugins/assemblyscript/reply";
+import { number } from "./number";
+
+// Ask has the host do an operation, in the way of an import set.
+type Ask = (operation: string, request: Json) => Reply;
 
 let greeting = "";
 let calls = 0;
@@ -22,7 +25,7 @@ export function init(call: Call): Answer {
 
 function structured(value: Json): Answer { return Answer.ok(Json.record().with("structured", value)); }
 
-export function execute(call: Call, operate: Operate): Answer {
+export function execute(call: Call, ask: Ask): Answer {
   const input = call.body.at("input");
   const tool = call.body.at("tool").text;
   if (tool == "echo") {
@@ -32,13 +35,13 @@ export function execute(call: Call, operate: Operate): Answer {
   if (tool == "fail") return Answer.fail(input.at("kind").text, input.at("message").text);
   if (tool == "files") return files(input.at("sizes"));
   if (tool == "settings") return structured(Json.record().with("greeting", Json.text(greeting)));
-  if (tool == "read") return read(input, operate);
+  if (tool == "read") return read(input, ask);
   if (tool == "ask") {
-    const reply = ask(operate, input.at("op").text, input.at("request"));
+    const reply = ask(input.at("op").text, input.at("request"));
     return structured(reply.failed ? Json.record().with("error", reply.error) : Json.record().with("ok", reply.ok));
   }
   if (tool == "random") {
-    return structured(Json.record().with("numbers", Json.list([Json.text(hex(number())), Json.text(hex(number()))])));
+    return structured(Json.record().with("numbers", Json.list([number(), number()])));
   }
   if (tool == "count") return structured(Json.record().with("calls", Json.integer(++calls)));
   if (tool == "trap") unreachable();
@@ -48,24 +51,24 @@ export function execute(call: Call, operate: Operate): Answer {
 
 // files answers content with bytes behind the message, one run per file.
 function files(sizes: Json): Answer {
-  const content = [Json.record().with("type", Json.text("text")).with("text", Json.text(sizes.items.length.toString() + " files"))];
+  const told = content(sizes.items.length.toString() + " files");
   const bytes = new Writer();
   for (let file = 0; file < sizes.items.length; file++) {
     const size = <i32>sizes.items[file].toInteger();
     const data = reference(bytes.length, size);
     const room = bytes.room(size);
     for (let at = 0; at < size; at++) store<u8>(room + at, file * 7 + at);
-    content.push(Json.record().with("type", Json.text("file")).with("name", Json.text("file" + file.toString()))
+    told.items.push(Json.record().with("type", Json.text("file")).with("name", Json.text("file" + file.toString()))
       .with("mime", Json.text("application/octet-stream")).with("data", data));
   }
-  return Answer.ok(Json.record().with("content", Json.list(content)).with("title", Json.text("files"))
+  return Answer.ok(Json.record().with("content", told).with("title", Json.text("files"))
     .with("metadata", Json.record().with("bytes", Json.integer(bytes.length))), bytes);
 }
 
-function read(input: Json, operate: Operate): Answer {
-  const reply = ask(operate, "fs.read", input);
-  if (reply.failed) return Answer.fail(reply.error.at("kind").text, reply.error.at("message").text);
-  const data = new Run(reply.ok.at("data"), reply.parts);
+function read(input: Json, ask: Ask): Answer {
+  const reply = ask("fs.read", input);
+  if (reply.failed) return reply.passOn();
+  const data = reply.run(reply.ok.at("data"));
   if (data.failed) return Answer.fail("failed", "the data lies outside of the bytes");
   let hash: u32 = 0x811c9dc5;
   for (let i: usize = 0; i < data.length; i++) hash = (hash ^ load<u8>(data.at + i)) * 0x01000193;

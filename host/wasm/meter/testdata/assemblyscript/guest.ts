@@ -1,7 +1,7 @@
 // A guest of AssemblyScript for the tests of the meter: the engine's ABI and entries
 // that do real work, each (ptr, len) -> ptr << 32 | len. Its collector runs while they do.
 
-import { Json, Kind, Reader, Writer } from "../../../../../tests/conformance/guests/assemblyscript/plinth/json";
+import { Json, Kind, Reader, Writer } from "../../../../../sdk-plugins/assemblyscript/json";
 
 let answered: ArrayBuffer | null = null;
 

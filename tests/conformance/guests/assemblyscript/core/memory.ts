@@ -1,8 +1,8 @@
 // The module's memory as the host of the core set uses it: room for messages, and the
 // last answer.
 
-import { Writer } from "../plinth/json";
-import { Answer, Call, Parts, serve as answerTo } from "../plinth/message";
+import { Writer } from "../../../../../sdk-plugins/assemblyscript/json";
+import { Answer, answerTo, Call, Parts } from "../../../../../sdk-plugins/assemblyscript/message";
 
 // The last answer. The host has copied it by the next call.
 let answered: Writer | null = null;

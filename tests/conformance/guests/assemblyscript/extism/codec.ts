@@ -1,9 +1,9 @@
 // The entries of the pure guest for Extism's set.
 
+import { serve } from "../../../../../sdk-plugins/assemblyscript";
 import { apply, classify, decode, encode, init } from "../codec";
-import { serve } from "./guest";
 
-export { plinth_abi_1 } from "./guest";
+export { plinth_abi_1 } from "../../../../../sdk-plugins/assemblyscript";
 
 export function plinth_init(): i32 { return serve(init); }
 export function plinth_provider_encode(): i32 { return serve(encode); }

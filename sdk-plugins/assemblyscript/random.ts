@@ -6,10 +6,9 @@ declare function random_get(at: usize, size: usize): i32;
 
 const room = memory.data(8);
 
-export function number(): u64 {
+// random answers 64 random bits. In a provider or a transform they follow from the call.
+// Math.random would repeat itself: every call begins with the same memory.
+export function random(): u64 {
   if (random_get(room, 8) != 0) unreachable(); // a host without randomness
   return load<u64>(room);
 }
-
-// hex is a number's 16 digits.
-export function hex(number: u64): string { return number.toString(16).padStart(16, "0"); }

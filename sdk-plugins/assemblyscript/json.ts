@@ -1,14 +1,25 @@
 // JSON as a tree. Numbers keep the digits they were written with.
 
+// Kind is what a value is.
 export enum Kind { Null, True, False, Number, Text, List, Record }
 
+// Json is a value: null when it is made with nothing.
 export class Json {
-  constructor(public kind: Kind = Kind.Null, public text: string = "") {}
-  names: string[] = []; // of a record's members
-  items: Json[] = [];
+  constructor(public kind: Kind = Kind.Null, public text: string = "") {} // a text, or a number's digits
+  names: string[] = []; // of a record's members, in their order
+  items: Json[] = []; // of a list, or of a record, one for each name
+
+  // parse reads a text; null is one that is no JSON.
+  static parse(text: string): Json | null {
+    const bytes = String.UTF8.encode(text), at = changetype<usize>(bytes);
+    const reader = new Reader(at, at + bytes.byteLength);
+    const value = reader.whole();
+    return reader.failed ? null : value;
+  }
 
   static text(value: string): Json { return new Json(Kind.Text, value); }
   static integer(value: i64): Json { return new Json(Kind.Number, value.toString()); }
+  // digits is a number as it is to be written: "0.5".
   static digits(value: string): Json { return new Json(Kind.Number, value); }
   static bool(value: bool): Json { return new Json(value ? Kind.True : Kind.False); }
   static list(items: Json[]): Json {
@@ -16,6 +27,7 @@ export class Json {
     list.items = items;
     return list;
   }
+  // record is an empty one, to which with adds members.
   static record(): Json { return new Json(Kind.Record); }
 
   // with adds a member and answers the record itself.
@@ -34,14 +46,24 @@ export class Json {
   }
 
   isText(value: string): bool { return this.kind == Kind.Text && this.text == value; }
+
+  // toInteger answers a number without its fraction, 0 for what is none. F64.parseFloat(json.text) has all of it.
   toInteger(): i64 { return this.kind == Kind.Number ? I64.parseInt(this.text) : 0; }
+
+  // toString writes the value as JSON.
+  toString(): string {
+    const written = new Writer();
+    written.value(this);
+    return written.toString();
+  }
 }
 
 // Writer gathers bytes.
 export class Writer {
   private buffer: ArrayBuffer = new ArrayBuffer(256);
-  length: i32 = 0;
+  length: i32 = 0; // of what was written, in bytes
 
+  // Where the bytes are, until more are written.
   get address(): usize { return changetype<usize>(this.buffer); }
 
   // room answers where so many more bytes go, and counts them.
@@ -58,10 +80,12 @@ export class Writer {
 
   byte(value: i32): void { store<u8>(this.room(1), value); }
 
+  // ascii writes a text of ASCII alone.
   ascii(text: string): void {
     for (let i = 0; i < text.length; i++) this.byte(text.charCodeAt(i));
   }
 
+  // value writes a value as JSON.
   value(value: Json): void {
     switch (value.kind) {
       case Kind.Null: this.ascii("null"); break;
@@ -93,6 +117,9 @@ export class Writer {
       if (code == 0x22 || code == 0x5c) {
         this.byte(0x5c);
         this.byte(code);
+      } else if (code >= 0x08 && code <= 0x0d && code != 0x0b) {
+        this.byte(0x5c);
+        this.byte("btn.fr".charCodeAt(code - 0x08));
       } else if (code < 0x20) {
         this.ascii("\\u00" + code.toString(16).padStart(2, "0"));
       } else {
@@ -123,6 +150,7 @@ export class Writer {
     this.byte(0x80 | code & 63);
   }
 
+  // toString reads what was written as UTF-8.
   toString(): string { return String.UTF8.decodeUnsafe(this.address, this.length); }
 }
 
