@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 )
 
@@ -30,18 +29,14 @@ type project struct {
 	original string // its text
 }
 
-// newProject makes a tool as its author does, in a folder of a parent.
-func newProject(ctx context.Context, parent, program string, l language) (*project, error) {
-	const name = "word-count"
-	if err := os.Mkdir(parent, 0o700); err != nil {
-		return nil, err
-	}
+// newProject makes a tool as its author does, in a folder of its name.
+func newProject(ctx context.Context, dir, name, program string, l language) (*project, error) {
 	command := exec.CommandContext(ctx, program, "plugin", "new", "--lang", l.name, "--kind", "tool", "bench/"+name)
-	command.Dir = parent
+	command.Dir = dir
 	if output, err := command.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("make the plugin: %w\n%s", err, output)
 	}
-	p := &project{folder: filepath.Join(parent, name)}
+	p := &project{folder: filepath.Join(dir, name)}
 	p.source = filepath.Join(p.folder, l.source)
 	text, err := os.ReadFile(p.source)
 	if err != nil {
@@ -60,13 +55,11 @@ func (p *project) edit(n int) error {
 	return os.WriteFile(p.source, []byte(changed), 0o600)
 }
 
-// environment is this process's, without a folder that the builds of both projects would
-// share. Where the cargo of PATH cannot build for the sandbox and a cargo-wasm is there,
-// builds find that one.
+// environment is this process's, with a folder in which cargo builds what both projects need
+// once. Where the cargo of PATH cannot build for the sandbox and a cargo-wasm is there, builds
+// find that one.
 func environment(dir string) ([]string, error) {
-	environ := slices.DeleteFunc(os.Environ(), func(variable string) bool {
-		return strings.HasPrefix(variable, "CARGO_TARGET_DIR=")
-	})
+	environ := append(os.Environ(), "CARGO_TARGET_DIR="+filepath.Join(dir, "target"))
 	wrapper, err := exec.LookPath("cargo-wasm")
 	if err != nil {
 		return environ, nil

@@ -33,11 +33,11 @@ func measureSaves(ctx context.Context, dir, program string, l language) (err err
 	if err != nil {
 		return err
 	}
-	developed, err := newProject(ctx, filepath.Join(dir, "developed"), program, l)
+	developed, err := newProject(ctx, dir, "developed", program, l)
 	if err != nil {
 		return err
 	}
-	alone, err := newProject(ctx, filepath.Join(dir, "alone"), program, l)
+	alone, err := newProject(ctx, dir, "alone", program, l)
 	if err != nil {
 		return err
 	}
@@ -137,7 +137,7 @@ func start(ctx context.Context, dir, folder, program string, environ []string) (
 	if !lines.Scan() {
 		return nil, errors.Join(errors.New("the host does not start"), s.stop())
 	}
-	if s.author, s.events, err = command("plugin", "dev", folder, "--json"); err != nil {
+	if s.author, s.events, err = command("plugin", "dev", folder, "--grant-all", "--json"); err != nil {
 		return nil, errors.Join(err, s.stop())
 	}
 	return s, nil
