@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -8,71 +9,57 @@ import (
 	"strings"
 )
 
-// language is a plugin that is edited and built again and again.
+// language is one that plugins are written in.
 type language struct {
 	name   string
-	folder string // of the plugin, in the repository
 	source string // the file that is edited
-	text   string // in it, of a message that the goldens do not see; an edit numbers it
-	// standalone makes a copy of the folder build where it lies.
-	standalone map[string]string // by text in the copy's build files, what stands there instead
-	files      []string          // those files
 }
 
-func tinygo() language {
-	return language{name: "tinygo", folder: "plugins/examples/house-rules", source: "main.go", text: "write a rule or take it out",
-		files: []string{"go.mod"}, standalone: map[string]string{
-			"=> ../../../sdk-plugins/go": "=> ROOT/sdk-plugins/go", "=> ../../..\n": "=> ROOT\n"}}
+func tinygo() language { return language{name: "tinygo", source: "main.go"} }
+
+func rust() language { return language{name: "rust", source: "src/lib.rs"} }
+
+// edited stands in the sources, in a message that the goldens do not see. An edit numbers it.
+const edited = "is larger than 1 MiB"
+
+// project is a plugin that is edited and built again and again.
+type project struct {
+	folder   string
+	source   string // the file that is edited
+	original string // its text
 }
 
-func rust() language {
-	return language{name: "rust", folder: "tests/bench/dev/testdata/rust", source: "src/lib.rs", text: "there is no name",
-		files: []string{"Cargo.toml"}, standalone: map[string]string{"GLUE": "ROOT/tests/conformance/guests/rust/plinth"}}
-}
-
-// copyTo makes a plugin of its own that builds anywhere.
-func (l language) copyTo(folder string) error {
-	root, err := os.Getwd()
+// newProject makes a tool as its author does, in a folder of its name.
+func newProject(ctx context.Context, dir, name, program string, l language) (*project, error) {
+	command := exec.CommandContext(ctx, program, "plugin", "new", "--lang", l.name, "--kind", "tool", "bench/"+name)
+	command.Dir = dir
+	if output, err := command.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("make the plugin: %w\n%s", err, output)
+	}
+	p := &project{folder: filepath.Join(dir, name)}
+	p.source = filepath.Join(p.folder, l.source)
+	text, err := os.ReadFile(p.source)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := os.CopyFS(folder, os.DirFS(l.folder)); err != nil {
-		return fmt.Errorf("copy the plugin: %w; run it in the repository", err)
+	p.original = string(text)
+	if !strings.Contains(p.original, edited) {
+		return nil, fmt.Errorf("%s has no text %q to edit", p.source, edited)
 	}
-	for _, name := range l.files {
-		path := filepath.Join(folder, name)
-		text, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		changed := string(text)
-		for from, to := range l.standalone {
-			changed = strings.ReplaceAll(changed, from, strings.ReplaceAll(to, "ROOT", root))
-		}
-		if err := os.WriteFile(path, []byte(changed), 0o600); err != nil {
-			return err
-		}
-	}
-	return nil
+	return p, nil
 }
 
 // edit saves the source with another message: the module is another one afterwards.
-func (l language) edit(folder string, n int) error {
-	original, err := os.ReadFile(filepath.Join(l.folder, l.source))
-	if err != nil {
-		return err
-	}
-	if !strings.Contains(string(original), l.text) {
-		return fmt.Errorf("%s has no text %q to edit", l.source, l.text)
-	}
-	changed := strings.Replace(string(original), l.text, fmt.Sprintf("%s, %d", l.text, n), 1)
-	return os.WriteFile(filepath.Join(folder, l.source), []byte(changed), 0o600)
+func (p *project) edit(n int) error {
+	changed := strings.Replace(p.original, edited, fmt.Sprintf("%s, %d", edited, n), 1)
+	return os.WriteFile(p.source, []byte(changed), 0o600)
 }
 
-// environment is this process's, without the repository's workspace. Where the cargo of
-// PATH cannot build for the sandbox and a cargo-wasm is there, builds find that one.
+// environment is this process's, with a folder in which cargo builds what both projects need
+// once. Where the cargo of PATH cannot build for the sandbox and a cargo-wasm is there, builds
+// find that one.
 func environment(dir string) ([]string, error) {
-	environ := append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=mod")
+	environ := append(os.Environ(), "CARGO_TARGET_DIR="+filepath.Join(dir, "target"))
 	wrapper, err := exec.LookPath("cargo-wasm")
 	if err != nil {
 		return environ, nil

@@ -33,20 +33,22 @@ func measureSaves(ctx context.Context, dir, program string, l language) (err err
 	if err != nil {
 		return err
 	}
-	developed, alone := filepath.Join(dir, "developed"), filepath.Join(dir, "alone")
-	for _, folder := range []string{developed, alone} {
-		if err := l.copyTo(folder); err != nil {
-			return err
-		}
+	developed, err := newProject(ctx, dir, "developed", program, l)
+	if err != nil {
+		return err
 	}
-	compile, err := newCompiler(ctx, alone, environ, l)
+	alone, err := newProject(ctx, dir, "alone", program, l)
+	if err != nil {
+		return err
+	}
+	compile, err := newCompiler(ctx, alone, environ)
 	if err != nil {
 		return err
 	}
 	if _, err := compile(0); err != nil { // what comes first builds the dependencies
 		return err
 	}
-	s, err := start(ctx, dir, developed, program, environ)
+	s, err := start(ctx, dir, developed.folder, program, environ)
 	if err != nil {
 		return err
 	}
@@ -59,7 +61,7 @@ func measureSaves(ctx context.Context, dir, program string, l language) (err err
 		var bare, took, inside time.Duration
 		alone := func() (err error) { bare, err = compile(n); return err }
 		inLoop := func() (err error) {
-			took, inside, err = s.save(ctx, func() error { return l.edit(developed, n) })
+			took, inside, err = s.save(ctx, func() error { return developed.edit(n) })
 			return err
 		}
 		order := []func() error{alone, inLoop}
@@ -79,21 +81,21 @@ func measureSaves(ctx context.Context, dir, program string, l language) (err err
 	figure("dev.own_ms_"+l.name, measure.Median(own), "ms") // less the build of that very save
 	figure("dev.build_ms_"+l.name, measure.Median(built), "ms")
 	figure("dev.machine_compiler_ms_"+l.name, measure.Median(compiled), "ms")
-	return measureLoad(ctx, dir, developed, program, l)
+	return measureLoad(ctx, dir, developed.folder, program, l)
 }
 
 // newCompiler answers what builds an edit of a plugin by its command alone.
-func newCompiler(ctx context.Context, folder string, environ []string, l language) (func(n int) (time.Duration, error), error) {
-	manifest, err := plugin.ManifestOf(folder)
+func newCompiler(ctx context.Context, p *project, environ []string) (func(n int) (time.Duration, error), error) {
+	manifest, err := plugin.ManifestOf(p.folder)
 	if err != nil {
 		return nil, err
 	}
 	return func(n int) (time.Duration, error) {
-		if err := l.edit(folder, n); err != nil {
+		if err := p.edit(n); err != nil {
 			return 0, err
 		}
 		command := exec.CommandContext(ctx, "sh", "-c", manifest.Dev.Build)
-		command.Dir, command.Env, command.Stdout, command.Stderr = folder, environ, os.Stderr, os.Stderr
+		command.Dir, command.Env, command.Stdout, command.Stderr = p.folder, environ, os.Stderr, os.Stderr
 		began := time.Now()
 		if err := command.Run(); err != nil {
 			return 0, fmt.Errorf("%s: %w", manifest.Dev.Build, err)
@@ -135,7 +137,7 @@ func start(ctx context.Context, dir, folder, program string, environ []string) (
 	if !lines.Scan() {
 		return nil, errors.Join(errors.New("the host does not start"), s.stop())
 	}
-	if s.author, s.events, err = command("plugin", "dev", folder, "--json"); err != nil {
+	if s.author, s.events, err = command("plugin", "dev", folder, "--grant-all", "--json"); err != nil {
 		return nil, errors.Join(err, s.stop())
 	}
 	return s, nil

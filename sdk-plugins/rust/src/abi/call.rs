@@ -1,12 +1,12 @@
-use super::{nullable, unset, Json};
+use super::fields::fields;
+use super::{unset, Json};
 use serde::{Deserialize, Serialize};
 
 /// The host's minor version that this crate knows.
 pub const MINOR: u64 = 0;
 
 /// Every request to an export.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Call<T> {
     /// How long the call may take from now, in milliseconds.
     pub deadline_ms: i64,
@@ -15,10 +15,10 @@ pub struct Call<T> {
     /// What the export is asked.
     pub body: T,
 }
+fields!(Call<T>: deadline_ms, meta, body);
 
 /// On whose behalf a call is made. Empty fields do not apply.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Meta {
     /// The plugin's id.
     #[serde(skip_serializing_if = "unset")]
@@ -30,6 +30,7 @@ pub struct Meta {
     #[serde(skip_serializing_if = "unset")]
     pub trace: String,
 }
+fields!(Meta: plugin, revision, trace);
 
 /// Every answer: exactly one of its fields is set.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -51,14 +52,14 @@ fn none<T>() -> Option<T> {
 ///
 /// Any error of the standard library's trait becomes one of the kind
 /// [`Failed`](Kind::Failed) by `?`. For that this type is none itself.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Error {
     /// What sort of failure it is.
     pub kind: Kind,
     /// What went wrong.
     pub message: String,
 }
+fields!(Error: kind, message);
 
 impl Error {
     /// An error of a kind.
@@ -167,8 +168,7 @@ impl Kind {
 }
 
 /// The body of `plinth_init`: the operator's settings and what the host has.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Init {
     /// The operator's settings.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -176,27 +176,27 @@ pub struct Init {
     /// The host's minor version.
     pub minor: u64,
     /// The operations that the host has.
-    #[serde(skip_serializing_if = "unset", deserialize_with = "nullable")]
+    #[serde(skip_serializing_if = "unset")]
     pub operations: Vec<String>,
 }
+fields!(Init: config, minor, operations by nullable);
 
 /// The ok of an export or an operation that answers nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct None {}
 
 /// The session that a call belongs to.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Session {
     /// Its id.
     pub id: String,
     /// What it runs as.
     pub agent: String,
 }
+fields!(Session: id, agent);
 
 /// Where the session works.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Location {
     /// The absolute working directory.
     pub directory: String,
@@ -209,3 +209,4 @@ pub struct Location {
     /// The user's offset in minutes east of UTC.
     pub utc_offset: i64,
 }
+fields!(Location: directory, root, git, platform, utc_offset);

@@ -1,5 +1,6 @@
-use super::{nullable, unset, Blob, Bytes, Error};
-use serde::{Deserialize, Serialize};
+use super::fields::fields;
+use super::{unset, Blob, Bytes, Error};
+use serde::Serialize;
 
 /// Names a file below a root. A text is the path below the Location:
 ///
@@ -7,8 +8,7 @@ use serde::{Deserialize, Serialize};
 /// let path: plinth::abi::Path = "src/lib.rs".into();
 /// assert_eq!(path.root, "");
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Path {
     /// `location` when empty; also `project`, `config`.
     #[serde(skip_serializing_if = "unset")]
@@ -17,6 +17,7 @@ pub struct Path {
     /// absolute path may also lead outside, by the permission `external_directory`.
     pub path: String,
 }
+fields!(Path: root, path);
 
 impl Path {
     /// A path below a root.
@@ -44,8 +45,7 @@ impl From<String> for Path {
 }
 
 /// Describes a file. The ok of `fs.stat`, whose request is a [`Path`].
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct FileInfo {
     /// Canonical, relative to the root, with slashes; `.` for the root.
     pub path: String,
@@ -58,6 +58,7 @@ pub struct FileInfo {
     /// Milliseconds since 1970 UTC.
     pub modified_ms: i64,
 }
+fields!(FileInfo: path, name, kind, size, modified_ms);
 
 /// The kind of a file.
 pub const FILE_REGULAR: &str = "file";
@@ -65,8 +66,7 @@ pub const FILE_REGULAR: &str = "file";
 pub const FILE_DIRECTORY: &str = "directory";
 
 /// The request of `fs.list`: direct children, directories first, then by name.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct FsList {
     /// As in [`Path`].
     #[serde(skip_serializing_if = "unset")]
@@ -80,24 +80,23 @@ pub struct FsList {
     #[serde(skip_serializing_if = "unset")]
     pub limit: u64,
 }
+fields!(FsList: root, path, offset, limit);
 
 /// Its ok.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct FsListed {
     /// The directory's canonical path.
     pub path: String,
     /// A page of its children.
-    #[serde(deserialize_with = "nullable")]
     pub entries: Vec<FileInfo>,
     /// The offset to go on from, 0 when it is through.
     #[serde(skip_serializing_if = "unset")]
     pub next: u64,
 }
+fields!(FsListed: path, entries by nullable, next);
 
 /// The request of `fs.read`: up to `length` bytes from `offset`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct FsRead {
     /// As in [`Path`].
     #[serde(skip_serializing_if = "unset")]
@@ -111,6 +110,7 @@ pub struct FsRead {
     #[serde(skip_serializing_if = "unset")]
     pub length: u64,
 }
+fields!(FsRead: root, path, offset, length);
 
 impl<P: Into<Path>> From<P> for FsRead {
     fn from(path: P) -> FsRead {
@@ -127,8 +127,7 @@ impl<P: Into<Path>> From<P> for FsList {
 }
 
 /// The ok of `fs.read`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct FsReadOk {
     /// The file.
     pub info: FileInfo,
@@ -137,11 +136,11 @@ pub struct FsReadOk {
     /// Set when `data` reaches the end of the file.
     pub eof: bool,
 }
+fields!(FsReadOk: info, data, eof);
 
 /// The ok of `fs.attach`, whose request is a [`Path`]: a whole file, at most 20 MiB, that
 /// the host keeps so that it can be part of an answer without passing through the guest.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct FsAttached {
     /// The file.
     pub info: FileInfo,
@@ -150,11 +149,11 @@ pub struct FsAttached {
     /// Told from the first bytes, or else from the name.
     pub mime: String,
 }
+fields!(FsAttached: info, blob, mime);
 
 /// The request of `fs.glob`: files below a folder whose path fits a pattern. `**` stands
 /// for folders, `*` and `?` stay within a name, `{a,b}` and `[a-z]` are choices.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct FsGlob {
     /// As in [`Path`].
     #[serde(skip_serializing_if = "unset")]
@@ -180,13 +179,12 @@ pub struct FsGlob {
     #[serde(skip_serializing_if = "unset")]
     pub limit: u64,
 }
+fields!(FsGlob: root, path, pattern, hidden, ignored, folders, newest, limit);
 
 /// Its ok.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct FsFound {
     /// Those that fit, up to the limit.
-    #[serde(deserialize_with = "nullable")]
     pub files: Vec<FileInfo>,
     /// All that fit and may be read; more than `files` when cut.
     pub matched: u64,
@@ -203,11 +201,11 @@ pub struct FsFound {
     #[serde(skip_serializing_if = "unset")]
     pub partial: bool,
 }
+fields!(FsFound: files by nullable, matched, asks, denied, unreadable, partial);
 
 /// The request of `fs.grep`: lines that fit a pattern, a regular expression in the syntax
 /// of RE2, in the files below a folder or in the file that is named.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct FsGrep {
     /// As in [`Path`].
     #[serde(skip_serializing_if = "unset")]
@@ -223,7 +221,7 @@ pub struct FsGrep {
     #[serde(skip_serializing_if = "unset")]
     pub ignore_case: bool,
     /// Globs; with `!` in front they leave out.
-    #[serde(skip_serializing_if = "unset", deserialize_with = "nullable")]
+    #[serde(skip_serializing_if = "unset")]
     pub include: Vec<String>,
     /// Also names that begin with a dot.
     #[serde(skip_serializing_if = "unset")]
@@ -244,13 +242,15 @@ pub struct FsGrep {
     #[serde(skip_serializing_if = "unset")]
     pub limit: u64,
 }
+fields!(FsGrep:
+    root, path, pattern, literal, ignore_case, include by nullable, hidden, ignored, context, per_file,
+    width, limit
+);
 
 /// Its ok.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct FsMatched {
     /// By path.
-    #[serde(deserialize_with = "nullable")]
     pub files: Vec<FsMatchedFile>,
     /// Lines in `files` that are no context.
     pub matches: u64,
@@ -270,24 +270,23 @@ pub struct FsMatched {
     #[serde(skip_serializing_if = "unset")]
     pub partial: bool,
 }
+fields!(FsMatched: files by nullable, matches, more, asks, denied, unreadable, partial);
 
 /// A file with lines that fit.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct FsMatchedFile {
     /// Canonical, relative to the root.
     pub path: String,
     /// Those that fit, with their context.
-    #[serde(deserialize_with = "nullable")]
     pub lines: Vec<FsLine>,
     /// The file has more that fit.
     #[serde(skip_serializing_if = "unset")]
     pub more: bool,
 }
+fields!(FsMatchedFile: path, lines by nullable, more);
 
 /// One line.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct FsLine {
     /// From 1.
     pub number: u64,
@@ -300,23 +299,22 @@ pub struct FsLine {
     #[serde(skip_serializing_if = "unset")]
     pub cut: bool,
 }
+fields!(FsLine: number, text, fits as "match", cut);
 
 /// The request of `fs.commit`: changes that are looked at together, asked for once, and
 /// then made without a stop between.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct FsCommit {
     /// `location` when empty; also `project`.
     #[serde(skip_serializing_if = "unset")]
     pub root: String,
     /// 1 to 500.
-    #[serde(deserialize_with = "nullable")]
     pub changes: Vec<FsChange>,
 }
+fields!(FsCommit: root, changes by nullable);
 
 /// One of them.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct FsChange {
     /// `write`, `remove` or `rename`.
     pub op: String,
@@ -342,20 +340,19 @@ pub struct FsChange {
     #[serde(skip_serializing_if = "unset")]
     pub parents: bool,
 }
+fields!(FsChange: op, path, to, expect, data, text, mode, parents);
 
 /// The ok of `fs.commit`: all changes were made, or a part of them. An error means that
 /// none was.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct FsCommitted {
     /// In the order of the request.
-    #[serde(deserialize_with = "nullable")]
     pub changes: Vec<FsChanged>,
 }
+fields!(FsCommitted: changes by nullable);
 
 /// What became of a change.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct FsChanged {
     /// The file's canonical path.
     pub path: String,
@@ -371,3 +368,4 @@ pub struct FsChanged {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<Error>,
 }
+fields!(FsChanged: path, to, outcome, existed, error);

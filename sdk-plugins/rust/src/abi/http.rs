@@ -1,12 +1,12 @@
-use super::{nullable, unset, Blob, Bytes};
-use serde::{Deserialize, Serialize};
+use super::fields::fields;
+use super::{unset, Blob, Bytes};
+use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// The request of `http.fetch`. What the plugin was granted by `[[request.http]]` is
 /// fetched at once; for any other address, which must be public, the permission
 /// `webfetch` is asked on the URL.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct HttpFetch {
     /// `GET` when empty.
     #[serde(skip_serializing_if = "unset")]
@@ -14,7 +14,7 @@ pub struct HttpFetch {
     /// `http` or `https`, without a user and a fragment.
     pub url: String,
     /// Those that belong to the host or the connection are refused.
-    #[serde(skip_serializing_if = "unset", deserialize_with = "nullable")]
+    #[serde(skip_serializing_if = "unset")]
     pub headers: BTreeMap<String, String>,
     /// What is sent, in the raw bytes; or `text`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -39,15 +39,16 @@ pub struct HttpFetch {
     #[serde(skip_serializing_if = "unset")]
     pub blob: bool,
 }
+fields!(HttpFetch:
+    method, url, headers by nullable, body, text, secrets, redirect, max_bytes, timeout_ms, blob
+);
 
 /// Its ok, whatever the status.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct HttpFetched {
     /// Of the response.
     pub status: u16,
     /// Names in lower case.
-    #[serde(deserialize_with = "nullable")]
     pub headers: BTreeMap<String, String>,
     /// After redirects.
     pub url: String,
@@ -63,3 +64,4 @@ pub struct HttpFetched {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blob: Option<Blob>,
 }
+fields!(HttpFetched: status, headers by nullable, url, redirects, size, body, blob);

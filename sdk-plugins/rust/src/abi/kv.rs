@@ -1,5 +1,6 @@
-use super::{nullable, unset, Json};
-use serde::{Deserialize, Serialize};
+use super::fields::fields;
+use super::{unset, Json};
+use serde::Serialize;
 
 /// The scope of the plugin; the default.
 pub const KV_GLOBAL: &str = "global";
@@ -7,8 +8,7 @@ pub const KV_GLOBAL: &str = "global";
 pub const KV_SESSION: &str = "session";
 
 /// The request of `kv.get`. A plugin asks for its store with `[request.kv]`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct KvGet {
     /// [`KV_GLOBAL`] when empty, or [`KV_SESSION`].
     #[serde(skip_serializing_if = "unset")]
@@ -16,21 +16,21 @@ pub struct KvGet {
     /// 1 to 256 bytes.
     pub key: String,
 }
+fields!(KvGet: scope, key);
 
 /// Its ok.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct KvValue {
     /// As it was set.
     pub value: Json,
     /// What was set with it.
     pub version: u64,
 }
+fields!(KvValue: value, version);
 
 /// The request of `kv.set`. All keys and values of a plugin together, in one scope, have
 /// at most 1 MiB.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct KvSet {
     /// [`KV_GLOBAL`] when empty, or [`KV_SESSION`].
     #[serde(skip_serializing_if = "unset")]
@@ -43,10 +43,10 @@ pub struct KvSet {
     #[serde(skip_serializing_if = "unset")]
     pub version: u64,
 }
+fields!(KvSet: scope, key, value, version);
 
 /// The request of `kv.delete`. A key that is not there is no error.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct KvDelete {
     /// [`KV_GLOBAL`] when empty, or [`KV_SESSION`].
     #[serde(skip_serializing_if = "unset")]
@@ -54,10 +54,10 @@ pub struct KvDelete {
     /// 1 to 256 bytes.
     pub key: String,
 }
+fields!(KvDelete: scope, key);
 
 /// The request of `kv.list`: keys in byte order.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct KvList {
     /// [`KV_GLOBAL`] when empty, or [`KV_SESSION`].
     #[serde(skip_serializing_if = "unset")]
@@ -72,15 +72,15 @@ pub struct KvList {
     #[serde(skip_serializing_if = "unset")]
     pub limit: u64,
 }
+fields!(KvList: scope, prefix, after, limit);
 
 /// Its ok.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct KvListed {
     /// A page of them.
-    #[serde(deserialize_with = "nullable")]
     pub keys: Vec<String>,
     /// There are further keys.
     #[serde(skip_serializing_if = "unset")]
     pub more: bool,
 }
+fields!(KvListed: keys by nullable, more);

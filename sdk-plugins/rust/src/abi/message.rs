@@ -1,14 +1,15 @@
+use super::fields::fields;
 use crate::{Error, Kind, Result};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// Refers to a run of a message's raw bytes: `{"$bytes": [offset, length]}`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Bytes {
     /// Offset and length.
     #[serde(rename = "$bytes")]
     pub run: [u64; 2],
 }
+fields!(Bytes: run as "$bytes");
 
 impl Bytes {
     /// The run of `length` bytes from `offset`.

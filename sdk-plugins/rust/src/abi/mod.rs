@@ -9,6 +9,7 @@
 
 mod call;
 mod context;
+mod fields;
 mod files;
 mod http;
 mod json;
@@ -37,19 +38,7 @@ pub use session::*;
 pub use tool::*;
 pub use transform::*;
 
-use serde::{Deserialize, Deserializer};
-
 /// Whether a field is left out.
 pub(crate) fn unset<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
-}
-
-/// Reads a list or a map; the host may say null for an empty one.
-pub(crate) fn nullable<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(from: D) -> Result<T, D::Error> {
-    Ok(Option::<T>::deserialize(from)?.unwrap_or_default())
-}
-
-/// Reads JSON that may be null, which is a value like others.
-pub(crate) fn present<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Json>, D::Error> {
-    Json::deserialize(from).map(Some)
 }

@@ -1,5 +1,6 @@
-use super::{nullable, present, Bytes, Error, Json};
-use serde::{Deserialize, Serialize};
+use super::fields::fields;
+use super::{Bytes, Error, Json};
+use serde::Serialize;
 
 /// Operations side by side: [`Batch`].
 pub const OP_BATCH: &str = "batch";
@@ -53,58 +54,55 @@ pub const OP_SKILL_GET: &str = "skill.get";
 pub const OP_SESSION_INFO: &str = "session.info";
 
 /// The request of `log`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Log {
     /// `debug`, `info`, `warn` or `error`.
     pub level: String,
     /// At most 8 KiB.
     pub message: String,
 }
+fields!(Log: level, message);
 
 /// The request of `progress`: a line about a tool call under way.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Progress {
     /// The line.
     pub text: String,
 }
+fields!(Progress: text);
 
 /// The request of `batch`: operations that are carried out side by side. The order in
 /// which they begin is not defined. A batch holds no batch.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Batch {
     /// 1 to 100.
-    #[serde(deserialize_with = "nullable")]
     pub operations: Vec<BatchOperation>,
 }
+fields!(Batch: operations by nullable);
 
 /// One of them.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct BatchOperation {
     /// Its name.
     pub operation: String,
     /// References to bytes count from the beginning of the batch's raw bytes.
     pub request: Json,
 }
+fields!(BatchOperation: operation, request);
 
 /// The ok of `batch`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct BatchOk {
     /// One for each operation, in their order.
-    #[serde(deserialize_with = "nullable")]
     pub answers: Vec<BatchAnswer>,
 }
+fields!(BatchOk: answers by nullable);
 
 /// The answer to one operation: exactly one of `ok` and `error` is set.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct BatchAnswer {
     /// References to bytes count from the beginning of `bytes`.
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub ok: Option<Json>,
     /// Why nothing came of it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -113,16 +111,17 @@ pub struct BatchAnswer {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes: Option<Bytes>,
 }
+fields!(BatchAnswer: ok by present, error, bytes);
 
 /// A large value that the host keeps. A guest may use those that it was given in the same
 /// call.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Blob {
     /// SHA-256 of the bytes in hexadecimal.
     #[serde(rename = "$blob")]
     pub digest: String,
 }
+fields!(Blob: digest as "$blob");
 
 impl Blob {
     /// The blob of a digest.

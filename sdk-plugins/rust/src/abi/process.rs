@@ -1,10 +1,10 @@
-use super::{nullable, unset, Blob, Path};
-use serde::{Deserialize, Serialize};
+use super::fields::fields;
+use super::{unset, Blob, Path};
+use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// The request of `process.run`: a command line for the user's shell.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ProcessRun {
     /// The command line.
     pub command: String,
@@ -12,7 +12,7 @@ pub struct ProcessRun {
     #[serde(skip_serializing_if = "unset")]
     pub path: Path,
     /// Adds variables. Those of the host that may hold a secret are not there.
-    #[serde(skip_serializing_if = "unset", deserialize_with = "nullable")]
+    #[serde(skip_serializing_if = "unset")]
     pub environment: BTreeMap<String, String>,
     /// Standard input.
     #[serde(skip_serializing_if = "unset")]
@@ -24,10 +24,10 @@ pub struct ProcessRun {
     #[serde(skip_serializing_if = "unset")]
     pub apart: bool,
 }
+fields!(ProcessRun: command, path, environment by nullable, input, timeout_ms, apart);
 
 /// Its ok, however the command ended.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ProcessRan {
     /// -1 when a signal ended it.
     pub exit_code: i64,
@@ -53,10 +53,12 @@ pub struct ProcessRan {
     #[serde(skip_serializing_if = "unset")]
     pub sandbox_note: String,
 }
+fields!(ProcessRan:
+    exit_code, signal, stopped, duration_ms, output, errors, background, sandbox, sandbox_note
+);
 
 /// What a command printed.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ProcessOutput {
     /// The beginning, or everything.
     pub head: String,
@@ -76,3 +78,4 @@ pub struct ProcessOutput {
     #[serde(skip_serializing_if = "unset")]
     pub path: String,
 }
+fields!(ProcessOutput: head, tail, omitted, total, blob, path);

@@ -1,35 +1,36 @@
-use super::{nullable, present, unset, Json};
-use serde::{Deserialize, Serialize};
+use super::fields::fields;
+use super::{unset, Json};
+use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// The body of `plinth_provider_encode`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ProviderEncode {
     /// The manifest's provider id.
     pub provider: String,
     /// What to encode.
     pub request: ModelRequest,
 }
+fields!(ProviderEncode: provider, request);
 
 /// Its ok: the HTTP request that the host will make.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ProviderEncoded {
     /// `POST` and the like.
     pub method: String,
     /// Relative to the operator's base URL.
     pub path: String,
     /// Behind the path.
-    #[serde(skip_serializing_if = "unset", deserialize_with = "nullable")]
+    #[serde(skip_serializing_if = "unset")]
     pub query: BTreeMap<String, String>,
     /// Without credentials, which the host puts in.
-    #[serde(skip_serializing_if = "unset", deserialize_with = "nullable")]
+    #[serde(skip_serializing_if = "unset")]
     pub headers: BTreeMap<String, String>,
     /// JSON, which may hold a [`BlobText`] in the place of a string.
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub body: Option<Json>,
 }
+fields!(ProviderEncoded: method, path, query by nullable, headers by nullable, body by present);
 
 /// Stands in the body of a [`ProviderEncoded`] for a JSON string that the host puts in
 /// while it sends the request, so that a file never passes through the guest:
@@ -43,8 +44,7 @@ pub struct ProviderEncoded {
 /// is (a tool's input and schema, a hosted tool's result, metadata, options) is to be
 /// passed on byte by byte, as [`Json`] does: the host has written such a key in it so
 /// that it names no blob.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct BlobText {
     /// SHA-256 of the bytes in hexadecimal.
     #[serde(rename = "$blob")]
@@ -56,6 +56,7 @@ pub struct BlobText {
     #[serde(skip_serializing_if = "unset")]
     pub mime: String,
 }
+fields!(BlobText: digest as "$blob", form as "as", mime);
 
 /// Standard alphabet, padded.
 pub const BLOB_BASE64: &str = "base64";
@@ -63,21 +64,19 @@ pub const BLOB_BASE64: &str = "base64";
 pub const BLOB_DATA_URL: &str = "data_url";
 
 /// One model request in neutral words.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ModelRequest {
     /// `turn`, `compaction` or `title`.
     pub purpose: String,
     /// The provider's name of the model.
     pub model: String,
     /// The system text.
-    #[serde(skip_serializing_if = "unset", deserialize_with = "nullable")]
+    #[serde(skip_serializing_if = "unset")]
     pub system: Vec<TextPart>,
     /// The history.
-    #[serde(deserialize_with = "nullable")]
     pub messages: Vec<Message>,
     /// What the model may call.
-    #[serde(skip_serializing_if = "unset", deserialize_with = "nullable")]
+    #[serde(skip_serializing_if = "unset")]
     pub tools: Vec<ToolDefinition>,
     /// `auto`, `none` or `required`.
     #[serde(skip_serializing_if = "unset")]
@@ -85,35 +84,38 @@ pub struct ModelRequest {
     /// The neutral controls.
     pub generation: Generation,
     /// The provider's own.
-    #[serde(skip_serializing_if = "unset", deserialize_with = "nullable")]
+    #[serde(skip_serializing_if = "unset")]
     pub options: BTreeMap<String, Json>,
     /// Stable over a session, at most 64 bytes.
     #[serde(skip_serializing_if = "unset")]
     pub cache_key: String,
 }
+fields!(ModelRequest:
+    purpose, model, system by nullable, messages by nullable, tools by nullable, tool_choice, generation,
+    options by nullable, cache_key
+);
 
 /// Text with an id by which a transform can name it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct TextPart {
     /// Of the part.
     pub id: String,
     /// The text.
     pub text: String,
 }
+fields!(TextPart: id, text);
 
 /// One message of the history.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Message {
     /// Of the message.
     pub id: String,
     /// [`ROLE_USER`], [`ROLE_ASSISTANT`], [`ROLE_TOOL`] or [`ROLE_SYSTEM`].
     pub role: String,
     /// What it says.
-    #[serde(deserialize_with = "nullable")]
     pub parts: Vec<Part>,
 }
+fields!(Message: id, role, parts by nullable);
 
 /// One part of a message.
 ///
@@ -128,8 +130,7 @@ pub struct Message {
 /// the codec told of each: the call the metadata of its end, the result its `result` and
 /// its own metadata, or the call's where it had none. For any other model, and for a
 /// protocol that knows no such tools, there are `input`, `text` and `error` to retell.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Part {
     /// By which a transform can name it.
     #[serde(skip_serializing_if = "unset")]
@@ -148,7 +149,7 @@ pub struct Part {
     #[serde(skip_serializing_if = "unset")]
     pub name: String,
     /// A tool_call's arguments.
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub input: Option<Json>,
     /// Set on a tool_result that failed.
     #[serde(skip_serializing_if = "unset")]
@@ -160,15 +161,19 @@ pub struct Part {
     #[serde(skip_serializing_if = "unset")]
     pub blob: String,
     /// The provider's own, only for the model that made it.
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Json>,
     /// Set on the tool_call and the tool_result of a tool that the provider ran.
     #[serde(skip_serializing_if = "unset")]
     pub hosted: bool,
     /// What a hosted tool answered, in the form its codec told it in.
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<Json>,
 }
+fields!(Part:
+    id, kind as "type", text, call, name, input by present, error, mime, blob, metadata by present, hosted,
+    result by present
+);
 
 /// A part of text.
 pub const PART_TEXT: &str = "text";
@@ -191,8 +196,7 @@ pub const ROLE_TOOL: &str = "tool";
 pub const ROLE_SYSTEM: &str = "system";
 
 /// One tool as the model is told of it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ToolDefinition {
     /// Of the tool.
     pub name: String,
@@ -201,10 +205,10 @@ pub struct ToolDefinition {
     /// The JSON Schema of its input.
     pub input: Json,
 }
+fields!(ToolDefinition: name, description, input);
 
 /// The provider-neutral controls; what is `None` is not sent.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Generation {
     /// The most of the answer.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -219,14 +223,14 @@ pub struct Generation {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<i64>,
     /// Texts that end the answer.
-    #[serde(skip_serializing_if = "unset", deserialize_with = "nullable")]
+    #[serde(skip_serializing_if = "unset")]
     pub stop: Vec<String>,
 }
+fields!(Generation: max_tokens, temperature, top_p, seed, stop by nullable);
 
 /// The body of `plinth_provider_decode`. The same frames cut differently give the same
 /// events.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ProviderDecode {
     /// The manifest's provider id.
     pub provider: String,
@@ -234,16 +238,15 @@ pub struct ProviderDecode {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<Json>,
     /// What came.
-    #[serde(deserialize_with = "nullable")]
     pub frames: Vec<Frame>,
     /// Set once, when the response's body is through.
     pub end: bool,
 }
+fields!(ProviderDecode: provider, state, frames by nullable, end);
 
 /// One frame of the response: an SSE event, a line, a message of AWS, or a piece as it
 /// came.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Frame {
     /// The event's name, where the framing has one.
     #[serde(skip_serializing_if = "unset")]
@@ -251,18 +254,18 @@ pub struct Frame {
     /// What the frame holds.
     pub data: String,
 }
+fields!(Frame: event, data);
 
 /// Its ok.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ProviderDecoded {
     /// For the next decode of this stream.
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<Json>,
     /// In order.
-    #[serde(deserialize_with = "nullable")]
     pub events: Vec<ModelEvent>,
 }
+fields!(ProviderDecoded: state by present, events by nullable);
 
 /// One event of a model's answer. The host accumulates: a codec answers fragments only. A
 /// fragment of a new id opens its part, `finish` closes what is open.
@@ -272,8 +275,7 @@ pub struct ProviderDecoded {
 /// it, in this same stream. A result ends the call's arguments where `tool.end` did not. A
 /// result of more than 4 MiB, or metadata of more than 1 MiB, ends the stream as the
 /// codec's fault.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ModelEvent {
     /// One of the `EVENT_` constants.
     #[serde(rename = "type")]
@@ -294,7 +296,7 @@ pub struct ModelEvent {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
     /// What the provider wants back.
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Json>,
     /// Of `error`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -304,12 +306,16 @@ pub struct ModelEvent {
     pub hosted: bool,
     /// Of a `tool.result`: what the tool answered, in the form in which the codec wants it
     /// back: any JSON but null.
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<Json>,
     /// Says that `result` is an error.
     #[serde(skip_serializing_if = "unset")]
     pub failed: bool,
 }
+fields!(ModelEvent:
+    kind as "type", id, name, text, reason, usage, metadata by present, error, hosted, result by present,
+    failed
+);
 
 /// A fragment of text.
 pub const EVENT_TEXT_DELTA: &str = "text.delta";
@@ -335,8 +341,7 @@ pub const EVENT_FINISH: &str = "finish";
 pub const EVENT_ERROR: &str = "error";
 
 /// Counts tokens. `input` holds cache reads and writes, `output` holds reasoning.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Usage {
     /// Of the request.
     pub input: i64,
@@ -352,25 +357,25 @@ pub struct Usage {
     #[serde(skip_serializing_if = "unset")]
     pub cache_write: i64,
 }
+fields!(Usage: input, output, reasoning, cache_read, cache_write);
 
 /// The body of `plinth_provider_classify`: a response whose status is not 2xx.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ProviderClassify {
     /// The manifest's provider id.
     pub provider: String,
     /// Of the response.
     pub status: u16,
     /// Names in lower case.
-    #[serde(skip_serializing_if = "unset", deserialize_with = "nullable")]
+    #[serde(skip_serializing_if = "unset")]
     pub headers: BTreeMap<String, String>,
     /// Its start, at most 16 KiB.
     pub body: String,
 }
+fields!(ProviderClassify: provider, status, headers by nullable, body);
 
 /// Its ok, and the error of an `error` event.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ProviderError {
     /// One of the `CLASS_` constants.
     pub classification: String,
@@ -382,6 +387,7 @@ pub struct ProviderError {
     #[serde(skip_serializing_if = "unset")]
     pub retry_after_ms: i64,
 }
+fields!(ProviderError: classification, message, retryable, retry_after_ms);
 
 /// The request is wrong.
 pub const CLASS_INVALID_REQUEST: &str = "invalid_request";

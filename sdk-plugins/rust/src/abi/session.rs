@@ -1,10 +1,10 @@
-use super::{nullable, unset, Location, Session};
-use serde::{Deserialize, Serialize};
+use super::fields::fields;
+use super::{unset, Location, Session};
+use serde::Serialize;
 
 /// The request of `task.run`: a prompt for a session of its own, whose answer is waited
 /// for.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct TaskRun {
     /// A few words.
     pub description: String,
@@ -19,10 +19,10 @@ pub struct TaskRun {
     #[serde(skip_serializing_if = "unset")]
     pub background: bool,
 }
+fields!(TaskRun: description, prompt, agent, session, background);
 
 /// Its ok.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct TaskRan {
     /// Its id.
     pub session: String,
@@ -30,10 +30,10 @@ pub struct TaskRan {
     #[serde(skip_serializing_if = "unset")]
     pub text: String,
 }
+fields!(TaskRan: session, text);
 
 /// An item of the session's list.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Todo {
     /// Not empty.
     pub id: String,
@@ -44,46 +44,44 @@ pub struct Todo {
     /// `high`, `medium` or `low`.
     pub priority: String,
 }
+fields!(Todo: id, content, status, priority);
 
 /// The ok of `todo.get`, and the request and ok of `todo.set`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct TodoList {
     /// At most 200.
-    #[serde(deserialize_with = "nullable")]
     pub todos: Vec<Todo>,
 }
+fields!(TodoList: todos by nullable);
 
 /// A text that tells an agent how to do something.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Skill {
     /// Of the skill.
     pub name: String,
     /// What it is for.
     pub description: String,
 }
+fields!(Skill: name, description);
 
 /// The ok of `skill.list`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SkillListed {
     /// By name.
-    #[serde(deserialize_with = "nullable")]
     pub skills: Vec<Skill>,
 }
+fields!(SkillListed: skills by nullable);
 
 /// The request of `skill.get`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SkillGet {
     /// Of the skill.
     pub name: String,
 }
+fields!(SkillGet: name);
 
 /// Its ok.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SkillText {
     /// Of the skill.
     pub name: String,
@@ -95,10 +93,10 @@ pub struct SkillText {
     #[serde(skip_serializing_if = "unset")]
     pub directory: String,
 }
+fields!(SkillText: name, description, text, directory);
 
 /// The ok of `session.info`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SessionInfo {
     /// Which session.
     pub session: Session,
@@ -111,3 +109,4 @@ pub struct SessionInfo {
     #[serde(skip_serializing_if = "unset")]
     pub model: String,
 }
+fields!(SessionInfo: session, location, title, model);

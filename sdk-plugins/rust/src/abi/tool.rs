@@ -1,9 +1,9 @@
-use super::{nullable, present, unset, Blob, Bytes, Json, Location, Session};
-use serde::{Deserialize, Serialize};
+use super::fields::fields;
+use super::{unset, Blob, Bytes, Json, Location, Session};
+use serde::Serialize;
 
 /// The body of `plinth_tool_execute`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ToolExecute {
     /// The manifest's name.
     pub tool: String,
@@ -16,38 +16,38 @@ pub struct ToolExecute {
     /// Where it works.
     pub location: Location,
 }
+fields!(ToolExecute: tool, input, call, session, location);
 
 /// Names the call within its assistant message.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ToolCall {
     /// Of the call.
     pub id: String,
     /// Of the message.
     pub message: String,
 }
+fields!(ToolCall: id, message);
 
 /// The ok of `plinth_tool_execute`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ToolOutput {
     /// What the model sees.
-    #[serde(skip_serializing_if = "unset", deserialize_with = "nullable")]
+    #[serde(skip_serializing_if = "unset")]
     pub content: Vec<Content>,
     /// The same for programs.
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub structured: Option<Json>,
     /// A few words for a person.
     #[serde(skip_serializing_if = "unset")]
     pub title: String,
     /// For clients, not for the model.
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Json>,
 }
+fields!(ToolOutput: content by nullable, structured by present, title, metadata by present);
 
 /// One part of what the model sees: text, or a file.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Content {
     /// `text` or `file`.
     #[serde(rename = "type")]
@@ -68,3 +68,4 @@ pub struct Content {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blob: Option<Blob>,
 }
+fields!(Content: kind as "type", text, mime, name, data, blob);
