@@ -219,7 +219,7 @@ func (c *cli) tellCall(told calledPlugin, result call.Result) {
 	} else if result.OK != nil {
 		fmt.Fprintln(c.out, plain(pretty(result.OK)))
 	}
-	fmt.Fprintf(c.out, "%s  %d fuel  %s  %d operations\n", briefly(result.Duration), told.Fuel, mebibytes(int64(told.Memory)), len(told.Operations))
+	fmt.Fprintf(c.out, "%s  %d fuel  %s  %s\n", briefly(result.Duration), told.Fuel, mebibytes(int64(told.Memory)), plural(len(told.Operations), "operation"))
 	if told.Saved != nil {
 		fmt.Fprintf(c.out, "wrote %s and %s\n", told.Saved.Input, told.Saved.Output)
 	}

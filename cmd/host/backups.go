@@ -35,12 +35,12 @@ named, and the exit code is 1; the rest is backed up.`,
 				c.noteLacking(backup, "the blob %s is missing from the store\n", "the blob %s is damaged and was left out\n")
 				plugins := ""
 				if backup.Plugins > 0 {
-					plugins = fmt.Sprintf(", %d plugins of %d bytes", backup.Plugins, backup.PluginBytes)
+					plugins = fmt.Sprintf(", %s of %d bytes", plural(backup.Plugins, "plugin"), backup.PluginBytes)
 				}
-				_, err = fmt.Fprintf(c.out, "%s  %d bytes, %d blobs of %d bytes%s\n", plain(backup.Folder), backup.Bytes, backup.Blobs, backup.BlobBytes, plugins)
+				_, err = fmt.Fprintf(c.out, "%s  %d bytes, %s of %d bytes%s\n", plain(backup.Folder), backup.Bytes, plural(backup.Blobs, "blob"), backup.BlobBytes, plugins)
 			}
 			if lacking := len(backup.Missing) + len(backup.Damaged); err == nil && lacking > 0 {
-				err = fmt.Errorf("the backup lacks %d blobs of the store and has all the rest; keep it, and look for them in an older one", lacking)
+				err = fmt.Errorf("the backup lacks %s of the store and has all the rest; keep it, and look for what is missing in an older one", plural(lacking, "blob"))
 			}
 			return err
 		},

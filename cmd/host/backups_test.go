@@ -23,7 +23,7 @@ func TestABackupThatLacksABlobSaysSo(t *testing.T) {
 	}
 	digest := filepath.Base(filepath.Dir(blobs[0])) + filepath.Base(blobs[0])
 	printed, err := r.command("backup", r.place("first"))
-	if exitCode(err) != exitFailed || !strings.Contains(err.Error(), "lacks 1 blobs of the store and has all the rest") ||
+	if exitCode(err) != exitFailed || !strings.Contains(err.Error(), "lacks 1 blob of the store and has all the rest") ||
 		!strings.Contains(printed, "the blob "+digest+" is missing from the store") || !strings.Contains(printed, r.place("first")+"  ") {
 		t.Errorf("%q, %v", printed, err)
 	}

@@ -122,7 +122,7 @@ func noteOf(message protocol.ContextMessage) string {
 		notes = append(notes, "not yet recorded")
 	}
 	if message.Media > 0 {
-		notes = append(notes, fmt.Sprintf("and %d files", message.Media))
+		notes = append(notes, "and "+plural(message.Media, "file"))
 	}
 	return strings.Join(notes, ", ")
 }
@@ -191,8 +191,9 @@ func (c *cli) contextMetrics(ctx context.Context, asJSON bool) error {
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(c.out, "%d baselines of %d bytes together, the largest of %d; %d updates of %d bytes\n"+
-		"%d turns went on with an epoch that should have ended; %d were prepared again because the session changed meanwhile\n",
-		metrics.Baselines, metrics.BaselineBytes, metrics.BaselineMax, metrics.Updates, metrics.UpdateBytes, metrics.Blocked, metrics.Contended)
+	_, err = fmt.Fprintf(c.out, "%s of %d bytes together, the largest of %d; %s of %d bytes\n"+
+		"%s went on with an epoch that should have ended; %d were prepared again because the session changed meanwhile\n",
+		plural(metrics.Baselines, "baseline"), metrics.BaselineBytes, metrics.BaselineMax, plural(metrics.Updates, "update"), metrics.UpdateBytes,
+		plural(metrics.Blocked, "turn"), metrics.Contended)
 	return err
 }

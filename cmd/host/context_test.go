@@ -51,7 +51,7 @@ func TestContextCommands(t *testing.T) {
 	if want := int64(len(r.baseline(id))); baseline != want {
 		t.Errorf("the sources have %d bytes, the baseline %d", baseline, want)
 	}
-	if out, err = r.command("context"); err != nil || !strings.Contains(out, "core/environment  1 ") || !strings.Contains(out, "1 baselines of ") {
+	if out, err = r.command("context"); err != nil || !strings.Contains(out, "core/environment  1 ") || !strings.Contains(out, "1 baseline of ") {
 		t.Errorf("%v %s", err, out)
 	}
 	out, err = r.command("context", "--json")

@@ -191,7 +191,7 @@ func (c *cli) printCheckup(f checkup) error {
 		fmt.Fprintf(table, "DAMAGED\tdatabase\t%s\n", oneLine(text, 200))
 	}
 	if s := f.Store; s != nil {
-		fmt.Fprintf(table, "log\t%s\t%d events, %d sessions and others, %d deleted\n", s.Log, s.Events, s.Aggregates, s.Tombstones)
+		fmt.Fprintf(table, "log\t%s\t%s, %d sessions and others, %d deleted\n", s.Log, plural(s.Events, "event"), s.Aggregates, s.Tombstones)
 		fmt.Fprintf(table, "disk\t%d bytes\t%d of the WAL, %d free\n", s.Database, s.WAL, s.Free)
 		fmt.Fprintf(table, "blobs\t%d\t%d bytes\n", s.Blobs, s.BlobBytes)
 		for _, digest := range s.Missing {
@@ -214,14 +214,14 @@ func (c *cli) printCheckup(f checkup) error {
 		fmt.Fprintf(table, "stale\tview\t%s\n", oneLine(stale, 200))
 	}
 	for _, weight := range f.Largest {
-		fmt.Fprintf(table, "large\t%s\t%d events, %d bytes, %d kept apart\n", oneLine(weight.Aggregate, 64), weight.Events, weight.Bytes, weight.Blobs)
+		fmt.Fprintf(table, "large\t%s\t%s, %d bytes, %d kept apart\n", oneLine(weight.Aggregate, 64), plural(weight.Events, "event"), weight.Bytes, weight.Blobs)
 	}
-	fmt.Fprintf(table, "replayed\t%d sessions\t%d differences\n", f.Audited, len(f.Found))
+	fmt.Fprintf(table, "replayed\t%s\t%s\n", plural(f.Audited, "session"), plural(len(f.Found), "difference"))
 	for _, difference := range f.Found {
 		fmt.Fprintf(table, "DIFFERS\t%s\n", oneLine(difference.String(), 300))
 	}
 	if f.Swept != nil {
-		fmt.Fprintf(table, "removed\t%d blobs\t%d bytes\n", f.Swept.Removed, f.Swept.Bytes)
+		fmt.Fprintf(table, "removed\t%s\t%d bytes\n", plural(f.Swept.Removed, "blob"), f.Swept.Bytes)
 	}
 	return table.Flush()
 }

@@ -155,7 +155,7 @@ func (c *cli) printTaken(taken []takenSession) {
 		case one.Events == 0:
 			fmt.Fprintf(c.out, "%s  %s  is here already\n", oneLine(one.Old, 64), one.Session)
 		default:
-			fmt.Fprintf(c.out, "%s  %s  %d messages  %s\n", oneLine(one.Old, 64), one.Session, one.Messages, oneLine(one.Title, 60))
+			fmt.Fprintf(c.out, "%s  %s  %s  %s\n", oneLine(one.Old, 64), one.Session, plural(one.Messages, "message"), oneLine(one.Title, 60))
 		}
 	}
 }

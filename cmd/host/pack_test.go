@@ -113,7 +113,7 @@ func TestTheDepotIsBackedUpAndChecked(t *testing.T) {
 	packed := weather("1.0.0", "")
 	r.pluginSays(exitOK, nil, "add", r.file("weather.wasm", packed))
 	digest := r.plugin("acme/weather", "").Digest
-	if printed, err := r.command("backup", r.place("backup")); err != nil || !strings.Contains(printed, fmt.Sprintf(", 1 plugins of %d bytes", len(packed))) {
+	if printed, err := r.command("backup", r.place("backup")); err != nil || !strings.Contains(printed, fmt.Sprintf(", 1 plugin of %d bytes", len(packed))) {
 		t.Fatalf("%s, %v", printed, err)
 	}
 	to := r.place("restored")

@@ -126,7 +126,7 @@ func (c *cli) pluginReload() *cobra.Command {
 				case flags.asJSON:
 					err = c.printJSON(list)
 				default:
-					_, err = fmt.Fprintf(c.out, "%d plugins under the configuration of now\n", len(list.Plugins))
+					_, err = fmt.Fprintf(c.out, "%s under the configuration of now\n", plural(len(list.Plugins), "plugin"))
 				}
 				return err
 			})

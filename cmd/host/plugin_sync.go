@@ -95,7 +95,7 @@ another host, plinth plugin sync brings the same about there.`,
 			if asJSON {
 				return c.printJSON(written)
 			}
-			_, err = fmt.Fprintf(c.out, "%s  %d plugins\n", plain(written.File), written.Plugins)
+			_, err = fmt.Fprintf(c.out, "%s  %s\n", plain(written.File), plural(written.Plugins, "plugin"))
 			return err
 		},
 	}

@@ -62,7 +62,7 @@ func TestPluginsAreSynchronised(t *testing.T) {
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
 	}
-	says("plinth.lock  1 plugins", 0, "lock")
+	says("plinth.lock  1 plugin\n", 0, "lock")
 	says("nothing   acme/pair  it is as the list says", 0, "sync")
 	list("")
 	says("remove    acme/pair  the list does not have it", 0, "sync")

@@ -4,14 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 
-	"github.com/hashicorp/go-hclog"
 	"github.com/spf13/cobra"
 
 	"github.com/plinthhost/plinth/cmd/host/config"
 	"github.com/plinthhost/plinth/host/bridge"
+	"github.com/plinthhost/plinth/host/depot"
 	"github.com/plinthhost/plinth/host/plugin"
 	"github.com/plinthhost/plinth/host/replay"
 	"github.com/plinthhost/plinth/host/wasm"
@@ -24,7 +23,8 @@ func (c *cli) replayCommand() *cobra.Command {
 		Short: "Make a recorded call again, offline, and show what differs",
 		Long: "Makes a recorded call again, offline: what the plugin asks of the host is answered from the file.\n" +
 			"Without PLUGIN, a folder or a packed module, it is the recorded module, looked for among the builtin\n" +
-			"and the configured plugins. Another revision may be given to see whether it answers the same.",
+			"and the configured plugins and those that were added. Another revision may be given to see whether\n" +
+			"it answers the same.",
 		Args: usage(cobra.RangeArgs(1, 2)),
 		RunE: func(command *cobra.Command, args []string) error {
 			return c.replay(command.Context(), args[0], args[1:])
@@ -45,7 +45,7 @@ func (c *cli) replay(ctx context.Context, file string, revision []string) error 
 	if err != nil {
 		return &exitError{exitUsage, err}
 	}
-	report, err := repeat(ctx, recording, candidate)
+	report, err := c.repeat(ctx, recording, candidate)
 	if divergence, ok := errors.AsType[*replay.Divergence](err); ok {
 		fmt.Fprintln(c.out, divergence)
 		return &exitError{exitFailed, errors.New("the plugin asked for something else than recorded")}
@@ -61,17 +61,8 @@ func (c *cli) replay(ctx context.Context, file string, revision []string) error 
 }
 
 // repeat makes the call in an engine of its own.
-func repeat(ctx context.Context, recording *replay.Recording, candidate plugin.Candidate) (report replay.Report, err error) {
-	program, err := os.Executable()
-	if err != nil {
-		return report, err
-	}
-	cache, err := os.MkdirTemp("", "plinth-replay-")
-	if err != nil {
-		return report, err
-	}
-	defer os.RemoveAll(cache)
-	engine, err := plugin.NewEngine(plugin.EngineOptions{Compiler: compiler(program), CacheDir: cache}, hclog.NewNullLogger())
+func (c *cli) repeat(ctx context.Context, recording *replay.Recording, candidate plugin.Candidate) (report replay.Report, err error) {
+	engine, err := c.authorEngine()
 	if err != nil {
 		return report, err
 	}
@@ -101,7 +92,15 @@ func recorded(recording *replay.Recording, loaded config.Config, revision []stri
 			return candidate, nil
 		}
 	}
-	return plugin.Candidate{}, fmt.Errorf("the recorded revision of %s (module %.12s…) is neither builtin nor in one of plugins.folders; name its folder or file", recording.Plugin, recording.Module)
+	packed, err := depot.LookInto(filepath.Join(loaded.Data, pluginsFolder)).Get(recording.Module)
+	switch {
+	case errors.Is(err, depot.ErrNotFound):
+		return plugin.Candidate{}, fmt.Errorf("the recorded revision of %s (module %.12s…) is neither builtin nor in one of plugins.folders, and is not among what was added to %s; name its folder or file",
+			oneLine(recording.Plugin, 140), oneLine(recording.Module, 64), loaded.Data)
+	case err != nil:
+		return plugin.Candidate{}, err
+	}
+	return plugin.Packed(oneLine(recording.Plugin, 140), packed, false)
 }
 
 // given loads a plugin's folder or its packed module, as somebody named it.

@@ -152,6 +152,6 @@ func (c *cli) sessionChanges(ctx context.Context, id string, list protocol.ListC
 	for _, file := range changes.Files {
 		fmt.Fprintf(table, "+%d\t-%d\t%s\n", file.Additions, file.Deletions, plain(file.Path))
 	}
-	fmt.Fprintf(table, "+%d\t-%d\t%d files\n", changes.Additions, changes.Deletions, changes.Total)
+	fmt.Fprintf(table, "+%d\t-%d\t%s\n", changes.Additions, changes.Deletions, plural(changes.Total, "file"))
 	return table.Flush()
 }

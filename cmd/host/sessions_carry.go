@@ -79,7 +79,7 @@ func (c *cli) importSessions(ctx context.Context, path string, asJSON bool) erro
 		return c.printJSON(result)
 	}
 	for _, one := range result.Sessions {
-		what := fmt.Sprintf("%d events", one.Events)
+		what := plural(one.Events, "event")
 		switch {
 		case one.Events == 0:
 			what = "is here already"

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 	"unicode"
 )
@@ -31,4 +32,12 @@ func oneLine(text string, length int) string {
 		return string(runes[:length-1]) + "…"
 	}
 	return string(runes)
+}
+
+// plural is how many there are of what the noun names, which takes an s.
+func plural[N int | int64](n N, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }

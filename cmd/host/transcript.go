@@ -92,7 +92,7 @@ func resultTitle(e session.ToolSucceeded) string {
 		bytes += len(content.Text)
 		lines += strings.Count(content.Text, "\n") + 1
 	}
-	return fmt.Sprintf("%d lines, %d bytes", lines, bytes)
+	return plural(lines, "line") + ", " + plural(bytes, "byte")
 }
 
 // eventLine is an event on one line, for people.

@@ -39,7 +39,7 @@ func Check(ctx context.Context, folder string) (Checked, error) {
 	if err != nil {
 		return Checked{}, err
 	}
-	d := &Depot{folder: folder}
+	d := LookInto(folder)
 	var found Checked
 	for _, digest := range digests {
 		if err := context.Cause(ctx); err != nil {

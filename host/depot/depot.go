@@ -53,6 +53,10 @@ func Open(folder string) (*Depot, error) {
 	return d, nil
 }
 
+// LookInto answers the depot in a folder that another process may have open: to read,
+// not to keep anything in. The folder need not be there.
+func LookInto(folder string) *Depot { return &Depot{folder: folder} }
+
 func (d *Depot) open() error {
 	if err := os.MkdirAll(d.folder, 0o700); err != nil {
 		return err

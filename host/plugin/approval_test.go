@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/go-hclog"
 
 	"github.com/plinthhost/plinth/session"
 )
@@ -131,6 +132,22 @@ func TestDisabledWhileItWaits(t *testing.T) {
 		t.Error(err)
 	}
 	w.says("greet", "1.0.0")
+}
+
+// Who offers a plugin reads in the answer that it waits; what the host found by itself
+// it warns of.
+func TestWhatWaitsIsWarnedOf(t *testing.T) {
+	for want, by := range map[bool]session.Origin{true: session.System(), false: ann} {
+		var logged strings.Builder
+		w := newWorld(t, Options{Logger: hclog.New(&hclog.LoggerOptions{Output: &logged, Level: hclog.Info})})
+		if _, err := w.Offer(t.Context(), Offer{Candidate: asking(t, "1.0.0", asksKV), Source: SourceUpload, By: by}); err != nil {
+			t.Fatal(err)
+		}
+		w.shut()
+		if waits := strings.Contains(logged.String(), "a plugin waits for approval"); !waits || strings.Contains(logged.String(), "[WARN]") != want {
+			t.Errorf("%s:\n%s", by.Actor, logged.String())
+		}
+	}
 }
 
 // A first version that waits still waits after the configuration disabled it for a while.

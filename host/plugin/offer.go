@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/hashicorp/go-hclog"
+
 	"github.com/plinthhost/plinth/host/trust"
 	"github.com/plinthhost/plinth/session"
 )
@@ -326,13 +328,18 @@ func (m *Manager) approve(ctx context.Context, s *slot, offer Offer) ([]string, 
 		Digest: offer.Candidate.Digest, Grants: grants, Requests: requests})
 }
 
-// hold keeps a version until somebody approves of it. What serves goes on.
+// hold keeps a version until somebody approves of it. What serves goes on. Who offered
+// it learns so from the answer.
 func (m *Manager) hold(ctx context.Context, s *slot, offer Offer, reason string) error {
 	known, _ := s.look()
 	if known.Held != nil && known.Held.Digest == offer.Candidate.Digest {
 		return nil
 	}
-	m.options.Logger.Warn("a plugin waits for approval", "plugin", s.id, "version", offer.Candidate.Manifest.Version, "reason", reason,
+	level := hclog.Info
+	if offer.By.Actor == session.System().Actor { // nobody else is told
+		level = hclog.Warn
+	}
+	m.options.Logger.Log(level, "a plugin waits for approval", "plugin", s.id, "version", offer.Candidate.Manifest.Version, "reason", reason,
 		"fix", "plinth plugin show "+commandRef(s.id, s.location)+", then plinth plugin approve "+commandRef(s.id, s.location))
 	if err := m.record(ctx, s, offer.By, session.PluginHeld{Plugin: s.id, Location: s.location, Digest: offer.Candidate.Digest,
 		Version: offer.Candidate.Manifest.Version, Source: offer.Source, Origin: offer.Candidate.Origin, Reason: reason}); err != nil {

@@ -213,7 +213,7 @@ func onlyModule(files fs.FS, dev *abi.ManifestDev) (string, error) {
 	case err != nil:
 		return "", reason(err)
 	case len(found) == 0 && dev != nil && dev.Build != "":
-		return "", fmt.Errorf("there is no .wasm file beside %s; build the plugin with its [dev] build, which leaves it there: %q", ManifestName, clip(dev.Build))
+		return "", fmt.Errorf("there is no .wasm file beside %s; its [dev] build must leave it there, and plinth plugin build runs that: %q", ManifestName, clip(dev.Build))
 	case len(found) == 0:
 		return "", fmt.Errorf("there is no .wasm file beside %s; build the plugin, and say how in [dev] build", ManifestName)
 	case len(found) > 1:

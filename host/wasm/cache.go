@@ -40,8 +40,8 @@ func privateFolder(dir string) error {
 	return nil
 }
 
-// cacheFolder is where one module is kept, metered and compiled: a folder of its
-// own, so that a damaged or unused one can be dropped alone. Empty without a cache. What it
+// cacheFolder is where one module, told by the digest of its core, is kept, metered and
+// compiled: a folder of its own, so that a damaged or unused one can be dropped alone. Empty without a cache. What it
 // holds depends on the meter and on this format, too; the compiler keeps its
 // versions apart itself.
 func (e *Engine) cacheFolder(digest string) string {
@@ -52,7 +52,7 @@ func (e *Engine) cacheFolder(digest string) string {
 }
 
 // cacheFormat changes with what prepared holds, and with the form of metered code.
-const cacheFormat = 3
+const cacheFormat = 4
 
 // codeFolder of a module's folder is the compiler's own: nothing else writes into
 // it. It appears whole, with its seal.

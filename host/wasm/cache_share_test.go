@@ -1,6 +1,7 @@
 package wasm_test
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -47,6 +48,88 @@ func TestSecondStartCompilesNothing(t *testing.T) {
 	}
 	if got := c.started.Load(); got != 1 {
 		t.Errorf("%d children for three starts", got)
+	}
+}
+
+// What is packed behind a module's code is not compiled: the same code with another
+// manifest takes what there is, and says of itself what it is. Other code never does.
+func TestAnotherManifestCompilesNothing(t *testing.T) {
+	c := children{kind: compiles}
+	engine := newEngine(t, c.options(cacheFolder(t)))
+	packed := func(change func(*Module), custom ...string) []byte {
+		m := Guest()
+		change(m)
+		file := m.Bytes()
+		for _, name := range custom {
+			file = append(file, Section(0, append([]byte{byte(len(name))}, name+" and what it holds"...))...)
+		}
+		return file
+	}
+	same := func(*Module) {}
+	other := func(m *Module) { m.Entry("more", Const64(0)) }
+	names := func(m *Module) { m.Custom("plinth.manifest", nil) } // before the names of functions
+	digests := make(map[string]bool)
+	for _, load := range []struct {
+		name     string
+		wasm     []byte
+		prepared bool
+		children int32
+	}{
+		{"the first", packed(same, "plinth.manifest"), true, 1},
+		{"more behind it", packed(same, "plinth.manifest", "plinth.files"), false, 1},
+		{"nothing behind it", packed(same), false, 1},
+		{"other code", packed(other, "plinth.manifest"), true, 2},
+		{"names behind it", packed(names), true, 3},
+	} {
+		spec := named(load.name, guestSpec())
+		spec.Wasm = load.wasm
+		module := loadIn(t, engine, spec)
+		if got := mustCall(t, module, wasm.Request{Entry: "echo", Input: []byte("x")}); got != "x" {
+			t.Errorf("%s: got %q", load.name, got)
+		}
+		if report := module.Report(); report.Prepared != load.prepared || c.started.Load() != load.children {
+			t.Errorf("%s: prepared %v, %d children; want %v, %d", load.name, report.Prepared, c.started.Load(), load.prepared, load.children)
+		}
+		info, err := wasm.Inspect(load.wasm)
+		if diff := cmp.Diff(info, module.Info()); diff != "" || err != nil {
+			t.Errorf("%s: %v %s", load.name, err, diff)
+		}
+		digests[module.Info().Digest] = true
+	}
+	if len(digests) != 5 {
+		t.Errorf("5 files have the digests %v", digests)
+	}
+}
+
+// A file whose code is in the cache is read as strictly as any other.
+func TestWhatStandsBehindCachedCodeIsRead(t *testing.T) {
+	dir := cacheFolder(t)
+	with, without := options(), options()
+	with.CacheDir = dir
+	cached, fresh := newEngine(t, with), newEngine(t, without)
+	spec := named("guest", guestSpec())
+	spec.Wasm = Guest().Bytes()
+	loadIn(t, cached, spec)
+	many := bytes.Repeat(Section(0, append([]byte{1}, 'a')), 1_000)
+	for name, behind := range map[string][]byte{
+		"cut":                 {0, 5, 1, 'a'},
+		"a name that is none": Section(0, []byte{1, 0xff}),
+		"no name":             Section(0, nil),
+		"a length too long":   {0, 0x82, 0x80, 0x80, 0x80, 0x80, 0, 1, 'a'},
+		"too many":            many,
+		"another section":     Section(5, []byte{0}),
+		"an unknown section":  Section(77, nil),
+	} {
+		spec.Wasm = slices.Concat(Guest().Bytes(), behind)
+		_, want := fresh.Load(t.Context(), spec)
+		_, got := cached.Load(t.Context(), spec)
+		if want == nil || got == nil || got.Error() != want.Error() {
+			t.Errorf("%s: %v with a cache, %v without", name, got, want)
+		}
+	}
+	spec.Wasm = slices.Concat(Guest().Bytes(), many[:999*4])
+	if module := loadIn(t, cached, spec); module.Report().Prepared { // with that of the names they are 1,000
+		t.Error("as many sections as there may be were not taken from the cache")
 	}
 }
 

@@ -1,11 +1,6 @@
 package wasm
 
-import (
-	"crypto/sha256"
-	"encoding/hex"
-
-	"github.com/plinthhost/plinth/host/wasm/binary"
-)
+import "github.com/plinthhost/plinth/host/wasm/binary"
 
 // Limits of a module. Custom sections do not run, so a file may have more of them.
 const (
@@ -77,8 +72,7 @@ func Inspect(wasm []byte) (Info, error) {
 		return Info{}, refusal(err)
 	}
 	info := infoOf(module, len(wasm))
-	digest := sha256.Sum256(wasm)
-	info.Digest = hex.EncodeToString(digest[:])
+	info.Digest = digestOf(wasm)
 	return info, nil
 }
 

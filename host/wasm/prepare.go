@@ -13,10 +13,12 @@ import (
 	"time"
 )
 
-// prepared is a module that was parsed and metered. It follows from the bytes
-// alone, so it is kept in the cache beside the machine code and a second start
-// neither parses nor meters.
+// prepared is a module that was parsed and metered. It follows from the core of the
+// module alone, but for what Info says of the whole file, so it is kept in the cache
+// beside the machine code: a second start neither parses nor meters, nor does that of the
+// same code with another manifest behind it.
 type prepared struct {
+	Core    string   `json:"core"` // SHA-256 of the core, in hexadecimal
 	Info    Info     `json:"info"`
 	Globals []string `json:"globals"` // exports of the globals that a restore puts back
 	// Fixed says why instances cannot be put back to a snapshot, "" when they can.
@@ -49,25 +51,36 @@ func (e *Engine) prepare(wasm []byte) (p *prepared, folder string, fresh bool, e
 	if err := checkSize(wasm); err != nil {
 		return nil, "", false, err
 	}
-	sum := sha256.Sum256(wasm)
-	digest := hex.EncodeToString(sum[:])
-	folder = e.cacheFolder(digest)
+	core := coreOf(wasm)
+	key := digestOf(core)
+	folder = e.cacheFolder(key)
 	if folder != "" {
-		if p, err := readPrepared(folder); err == nil && p.Info.Digest == digest {
-			if p.Info.Custom, err = customs(wasm); err != nil {
-				return nil, "", false, err
-			}
+		p, err := readPrepared(folder)
+		switch {
+		case err == nil && p.Core == key && checkAppended(wasm, core) == nil:
 			e.touch(folder)
-			return p, folder, false, nil
-		} else if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return p, folder, false, p.of(wasm)
+		case err != nil && !errors.Is(err, os.ErrNotExist):
 			e.options.Logger.Warn("a cached module was damaged and is made anew", "folder", folder, "error", err)
 		}
 	}
 	if p, err = rewrite(wasm); err != nil {
 		return nil, "", false, err
 	}
-	p.Info.Digest = digest
-	return p, folder, true, nil
+	p.Core = key
+	return p, folder, true, p.of(wasm)
+}
+
+// of has Info say what it says of the whole file.
+func (p *prepared) of(wasm []byte) (err error) {
+	p.Info.Digest, p.Info.Size = digestOf(wasm), len(wasm)
+	p.Info.Custom, err = customs(wasm)
+	return err
+}
+
+func digestOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
 }
 
 // Files of a module's cache folder, beside the compiler's own.
@@ -132,7 +145,9 @@ func (p *prepared) write(folder string) error {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return err
 	}
-	text, err := json.Marshal(sealedFile{Prepared: *p, Sum: p.sum()})
+	kept := *p
+	kept.Info.Digest, kept.Info.Size, kept.Info.Custom = "", 0, nil // of one file with this core
+	text, err := json.Marshal(sealedFile{Prepared: kept, Sum: p.sum()})
 	if err != nil {
 		return err
 	}

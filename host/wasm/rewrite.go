@@ -20,6 +20,7 @@ func rewrite(wasm []byte) (*prepared, error) {
 	}
 	p := &prepared{Info: infoOf(module, len(wasm)), Parse: time.Since(began)}
 	began = time.Now()
+	module.Customs = nil // the code does not follow from them
 	var report meter.Report
 	p.Wasm, report, err = meter.Rewrite(module, meter.Options{StripData: true})
 	if err != nil {

@@ -24,8 +24,13 @@ func Errorf(kind abi.Kind, format string, args ...any) error {
 	return &abi.Error{Kind: kind, Message: fmt.Sprintf(format, args...)}
 }
 
-// KindOf is the kind with which the host would be told of err.
-func KindOf(err error) abi.Kind { return guest.AsError(err).Kind }
+// KindOf is the kind with which the host would be told of err; "" for nil.
+func KindOf(err error) abi.Kind {
+	if err == nil {
+		return ""
+	}
+	return guest.AsError(err).Kind
+}
 
 // Prepare has run called once before any call, in the order of Configure and Prepare:
 // for work whose result every call can use. The host takes the snapshot that calls

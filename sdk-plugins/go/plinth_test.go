@@ -68,6 +68,9 @@ func TestMessagesThatAreNone(t *testing.T) {
 
 func TestKindOf(t *testing.T) {
 	wrapped := errors.Join(errors.New("while reading"), plinth.Errorf(abi.KindNotFound, "no %s", "file"))
+	if kind := plinth.KindOf(nil); kind != "" {
+		t.Errorf("no error is of the kind %q", kind)
+	}
 	if plinth.KindOf(wrapped) != abi.KindNotFound || plinth.KindOf(errors.New("x")) != abi.KindFailed {
 		t.Error("the kind is lost")
 	}

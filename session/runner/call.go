@@ -27,7 +27,7 @@ type toolRun struct {
 }
 
 // interruptedTool is what the model is told of a call whose outcome is unknown or
-// that was stopped.
+// that was stopped, before what the tool itself said of it.
 const interruptedTool = "Tool execution interrupted"
 
 // errHeld is a call that waits for a person while the host shuts down: it is left
@@ -177,14 +177,18 @@ func (t *turn) validate(definition session.ToolDefinition, output session.ToolOu
 }
 
 // toolError is what the model is told of a call that did not succeed. What a tool
-// did not mean for the model goes to the operator only.
+// did not mean for the model goes to the operator only. A tool that was interrupted
+// may have said how far it came.
 func (t *turn) toolError(ctx context.Context, run toolRun, err error) session.ToolError {
 	var told *session.ToolError
 	var denied *session.DeniedError
+	means := errors.As(err, &told)
 	switch {
+	case context.Cause(ctx) != nil && means && told.Message != "":
+		return session.ToolError{Kind: "cancelled", Message: interruptedTool + "; it ended with: " + told.Message}
 	case context.Cause(ctx) != nil, errors.Is(err, errDeclined):
 		return session.ToolError{Kind: "cancelled", Message: interruptedTool}
-	case errors.As(err, &told):
+	case means:
 		return *told
 	case errors.As(err, &denied):
 		return session.ToolError{Kind: "denied", Message: denied.Error()}

@@ -285,6 +285,42 @@ func TestBlockedContextKeepsThePromptPending(t *testing.T) {
 	}
 }
 
+// TestInterruptedToolSaysWhatItDid: what a tool answers to an interrupt reaches the
+// model, behind that it was interrupted; what it did not mean for the model does not.
+func TestInterruptedToolSaysWhatItDid(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		err  error
+		want string
+	}{
+		{"words", &session.ToolError{Kind: "cancelled", Message: "copied a.txt, not b.txt"}, "Tool execution interrupted; it ended with: copied a.txt, not b.txt"},
+		{"another kind", &session.ToolError{Kind: "failed", Message: "the disk is full"}, "Tool execution interrupted; it ended with: the disk is full"},
+		{"no words", &session.ToolError{Kind: "failed"}, "Tool execution interrupted"},
+		{"its own fault", errors.New("0xdead"), "Tool execution interrupted"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := New(t, Options{})
+			started := make(chan struct{})
+			w.Contribute("core/tools", tool(w, "copy", func(ctx context.Context, _ session.ToolCall) (session.ToolOutput, error) {
+				close(started)
+				<-ctx.Done()
+				return session.ToolOutput{}, c.err
+			}))
+			w.Provider.Script(Calls("copy", `{}`))
+			id := w.Create()
+			w.Prompt(id, "Go", session.Steer)
+			<-started
+			if _, err := w.Sessions.Interrupt(t.Context(), session.System(), id); err != nil {
+				t.Fatal(err)
+			}
+			outcome(t, w, id, 1)
+			if part := w.Messages(id)[1].Parts[0].Tool; *part.Error != (session.ToolError{Kind: "cancelled", Message: c.want}) {
+				t.Errorf("the model is told %+v", part.Error)
+			}
+		})
+	}
+}
+
 func TestInterruptDuringATool(t *testing.T) {
 	w := New(t, Options{})
 	started := make(chan struct{})

@@ -157,6 +157,38 @@ func (a *author) works(language, kind string) {
 	}
 }
 
+// TestGoNamesWhatBroke: of a plugin by the Go toolchain the log names the author's function,
+// and the error the function that ended the call.
+func TestGoNamesWhatBroke(t *testing.T) {
+	a := newAuthor(t, "go")
+	a.plinth("plugin", "new", "--lang", "go", "acme/breaks")
+	source := filepath.Join(a.folder, "breaks", "main.go")
+	text, err := os.ReadFile(source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	broken := strings.Replace(string(text), "n := len(file.Data)", `panic("no such count")
+	n := len(file.Data)`, 1)
+	if broken == string(text) {
+		t.Fatal("the template does not count so any more")
+	}
+	if err := os.WriteFile(source, []byte(broken), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a.plinth("plugin", "build", "breaks")
+	command := exec.CommandContext(t.Context(), program, "plugin", "call", "breaks", "breaks", `{"path": "main.go"}`, "--root", "breaks")
+	command.Dir, command.Env = a.folder, a.environ
+	output, err := command.CombinedOutput()
+	if err == nil {
+		t.Errorf("the call came to an answer:\n%s", output)
+	}
+	for _, want := range []string{"info: panic: no such count\n", "info: main.count(", "/main.go:", "trap in runtime."} {
+		if !strings.Contains(string(output), want) {
+			t.Errorf("%q is not in\n%s", want, output)
+		}
+	}
+}
+
 // sharePackages has npm fetch once for all plugins: they name the same packages.
 func (a *author) sharePackages(name string) {
 	a.t.Helper()

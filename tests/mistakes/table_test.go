@@ -321,7 +321,7 @@ func describing() []mistake {
 				return a.pack(files{"weather.schema.json": weather["weather.schema.json"],
 					"plugin.toml": weather["plugin.toml"] + "[dev]\nbuild = \"cargo build --release --target wasm32-unknown-unknown\"\n"})
 			},
-			says: []string{"weather", "there is no .wasm file beside plugin.toml", "[dev] build", "cargo build --release"},
+			says: []string{"weather", "there is no .wasm file beside plugin.toml", "[dev] build must leave it there", "plinth plugin build runs that", "cargo build --release"},
 			why:  "The plugin was not built yet, or the compiler put the module elsewhere, as `cargo` does.",
 			fix:  "Run `plinth plugin build`; its `[dev] build` must leave the module beside the manifest.",
 		},

@@ -2,7 +2,6 @@ package call
 
 import (
 	"bytes"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,7 +9,6 @@ import (
 	"os"
 	"path"
 	"regexp"
-	"unicode/utf8"
 
 	abi "github.com/plinthhost/plinth/abi/v1"
 	"github.com/plinthhost/plinth/host/author/golden"
@@ -25,21 +23,6 @@ type Saved struct {
 // savedName is what a golden's files can be called.
 var savedName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
-// savedCall is the form of a golden's input file.
-type savedCall struct {
-	Config     json.RawMessage  `json:"config,omitempty"`
-	Body       json.RawMessage  `json:"body"`
-	Operations []savedOperation `json:"operations,omitempty"`
-}
-
-type savedOperation struct {
-	Op      string          `json:"op"`
-	Request json.RawMessage `json:"request"`
-	Answer  json.RawMessage `json:"answer"`
-	Text    string          `json:"text,omitempty"`
-	Base64  string          `json:"base64,omitempty"`
-}
-
 // Save writes a call and its answer as a golden: testdata/NAME.json and .out.json in the
 // plugin's folder, and a table at the end of plugin.toml. Operations are kept with their
 // answers. The path of the folder that files were read from becomes that of Location. What
@@ -49,18 +32,14 @@ func Save(folder, name, export string, call Call, result Result) (saved Saved, e
 		return saved, fmt.Errorf("%q is no name for a golden: letters, digits, dots, hyphens and underscores, at most 64", name)
 	}
 	local := func(text json.RawMessage) json.RawMessage { return without(text, call.Folder) }
-	input := savedCall{Config: call.Config, Body: local(call.Body)}
+	input := golden.Input{Config: call.Config, Body: local(call.Body)}
 	for _, made := range result.Operations {
 		answer, raw, err := abi.DecodeMessage(made.Answer)
 		if err != nil {
 			return saved, fmt.Errorf("save the answer of %s: %w", made.Name, err)
 		}
-		operation := savedOperation{Op: made.Name, Request: local(made.Request), Answer: local(answer)}
-		if utf8.Valid(raw) {
-			operation.Text = string(raw)
-		} else {
-			operation.Base64 = base64.StdEncoding.EncodeToString(raw)
-		}
+		operation := golden.Operation{Op: made.Name, Request: local(made.Request), Answer: local(answer)}
+		operation.SetRaw(raw)
 		input.Operations = append(input.Operations, operation)
 	}
 	saved = Saved{Input: path.Join("testdata", name+".json"), Output: path.Join("testdata", name+".out.json")}

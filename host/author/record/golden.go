@@ -2,13 +2,12 @@ package record
 
 import (
 	"bytes"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"unicode/utf8"
 
 	abi "github.com/plinthhost/plinth/abi/v1"
+	"github.com/plinthhost/plinth/host/author/golden"
 	"github.com/plinthhost/plinth/host/plugin"
 	"github.com/plinthhost/plinth/host/replay"
 )
@@ -20,25 +19,10 @@ func unfit(format string, values ...any) error {
 	return fmt.Errorf("%w: %s", ErrUnfit, fmt.Sprintf(format, values...))
 }
 
-// input is the form of a golden's input file.
-type input struct {
-	Config     json.RawMessage `json:"config,omitempty"`
-	Body       json.RawMessage `json:"body"`
-	Operations []operation     `json:"operations,omitempty"`
-}
-
-type operation struct {
-	Op      string          `json:"op"`
-	Request json.RawMessage `json:"request"`
-	Answer  json.RawMessage `json:"answer"`
-	Text    string          `json:"text,omitempty"`
-	Base64  string          `json:"base64,omitempty"`
-}
-
 // draft is a golden that is not written yet.
 type draft struct {
 	export string
-	input  input
+	input  golden.Input
 	output json.RawMessage // nil where the call came to no answer
 	// uncertain counts what the guest saw of the clock and of randomness.
 	uncertain int
@@ -137,7 +121,7 @@ func config(r *redactor, init []byte) (json.RawMessage, error) {
 	return r.json(settings)
 }
 
-func operationOf(r *redactor, recorded *replay.Operation) (made operation, err error) {
+func operationOf(r *redactor, recorded *replay.Operation) (made golden.Operation, err error) {
 	switch {
 	case recorded.Name == "":
 		return made, errors.New("the engine refused it unread")
@@ -159,11 +143,6 @@ func operationOf(r *redactor, recorded *replay.Operation) (made operation, err e
 	if made.Answer, err = r.json(answer); err != nil {
 		return made, err
 	}
-	raw = r.bytes(raw)
-	if utf8.Valid(raw) {
-		made.Text = string(raw)
-	} else {
-		made.Base64 = base64.StdEncoding.EncodeToString(raw)
-	}
+	made.SetRaw(r.bytes(raw))
 	return made, nil
 }

@@ -45,7 +45,7 @@ const (
 // builds the same sources.
 const (
 	buildTinyGo = "tinygo build -target=wasip1 -buildmode=c-shared -no-debug -opt=z "
-	buildGo     = "GOOS=wasip1 GOARCH=wasm go build -buildmode=c-shared -trimpath -ldflags='-s -w' "
+	buildGo     = "GOOS=wasip1 GOARCH=wasm go build -buildmode=c-shared -trimpath -ldflags=-w "
 )
 
 // Files answers what the plugin's folder is to hold, by names relative to it.

@@ -53,6 +53,9 @@ func TestEveryTemplateIsAPlugin(t *testing.T) {
 					t.Errorf("%s %s has no %s", language, kind, name)
 				}
 			}
+			if readme := content["README.md"]; bytes.Contains(readme, []byte("`example`")) || !bytes.Contains(readme, []byte("`acme/a-very-long-name-of-a-plugin`: its owner")) {
+				t.Errorf("%s %s: README.md does not say the owner that was given", language, kind)
+			}
 			candidate, _ := plugin.Unpacked(folder) // its module is not built, but the manifest is read
 			if m := candidate.Manifest; m.ID != "acme/a-very-long-name-of-a-plugin" || m.Dev == nil || m.Dev.Build == "" || len(m.Dev.Watch) == 0 {
 				t.Errorf("%s %s: %+v", language, kind, m)

@@ -20,7 +20,7 @@ func (in input) directory(info abi.FileInfo) (tool.Output, error) {
 		if err != nil {
 			return tool.Output{}, err
 		}
-		return tool.Output{}, in.pastEnd("entries", total)
+		return tool.Output{}, in.pastEnd(total, "entry", "entries")
 	}
 	names := pageOfNames(listed.Entries, room(info.Path))
 	out := result{Type: "directory", Path: info.Path, Offset: in.offset(), Count: int64(len(names))}

@@ -65,7 +65,7 @@ func (in input) page(info abi.FileInfo) (tool.Output, error) {
 		return tool.Output{}, notUTF8(in.Path)
 	}
 	if p.count == 0 && p.offset > 1 {
-		return tool.Output{}, in.pastEnd("lines", p.line-1)
+		return tool.Output{}, in.pastEnd(p.line-1, "line", "lines")
 	}
 	out := result{Type: "file", Path: info.Path, Offset: p.offset, Count: p.count, Size: info.Size, Truncated: p.more}
 	text := string(p.text)

@@ -81,6 +81,10 @@ func (in input) limit() int64 {
 	return *in.Limit
 }
 
-func (in input) pastEnd(what string, count int64) error {
+func (in input) pastEnd(count int64, one, several string) error {
+	what := several
+	if count == 1 {
+		what = one
+	}
 	return plinth.Errorf(abi.KindInvalidInput, "offset %d is past the end of %s, which has %d %s", in.offset(), in.Path, count, what)
 }

@@ -185,7 +185,7 @@ func TestReadRefuses(t *testing.T) {
 		{`{"path":"latin1"}`, "latin1 is not UTF-8 text"}, {`{"path":"latin1.long","offset":20000}`, "not UTF-8"},
 		{`{"path":"three","offset":4}`, "invalid_input: offset 4 is past the end of three, which has 3 lines"},
 		{`{"path":"empty","offset":2}`, "past the end of empty, which has 0 lines"},
-		{`{"path":"dir","offset":3}`, "past the end of dir, which has 1 entries"},
+		{`{"path":"dir","offset":3}`, "past the end of dir, which has 1 entry"},
 		{`{"path":"three","offset":0}`, "offset is 0; it counts from 1"},
 		{`{"path":"three","offset":3000000000}`, "it is at most"},
 		{`{"path":"three","limit":1901}`, "at most 1900"}, {`{"path":"three","limit":0}`, "at least 1"},
