@@ -87,22 +87,22 @@ func (a *author) plinth(arguments ...string) string {
 // TestEveryTemplate makes each plugin, whose tests pass at once, whose folder has nothing wrong
 // with it, and whose module is small.
 func TestEveryTemplate(t *testing.T) {
-	for _, language := range scaffold.Languages() {
-		if !toolchains.Named(*compilers, language) {
-			continue
-		}
-		a := newAuthor(t, language)
-		for _, kind := range scaffold.Kinds() {
-			// All of them before any is built: cargo then builds the SDK, which has the same place in
-			// each plugin, once for all.
-			a.plinth("plugin", "new", "--lang", language, "--kind", kind, "acme/"+named(language, kind))
-		}
-		for _, kind := range scaffold.Kinds() {
-			t.Run(language+" "+kind, func(t *testing.T) {
-				a.t = t
-				a.works(language, kind)
-			})
-		}
+	for _, language := range strings.Split(*compilers, ",") {
+		t.Run(language, func(t *testing.T) {
+			t.Parallel()
+			a := newAuthor(t, language)
+			for _, kind := range scaffold.Kinds() {
+				// All of them before any is built: cargo then builds the SDK, which has the same place in
+				// each plugin, once for all.
+				a.plinth("plugin", "new", "--lang", language, "--kind", kind, "acme/"+named(language, kind))
+			}
+			for _, kind := range scaffold.Kinds() {
+				t.Run(kind, func(t *testing.T) {
+					a.t = t
+					a.works(language, kind)
+				})
+			}
+		})
 	}
 }
 

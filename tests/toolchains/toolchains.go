@@ -9,18 +9,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 )
 
 // Help is the help of the flag -toolchains.
 const Help = "languages whose compilers are on PATH: rust, tinygo, go, assemblyscript"
-
-// Named reports whether a value of the flag names a language.
-func Named(flag, language string) bool {
-	return slices.Contains(strings.Split(flag, ","), language)
-}
 
 // rustTarget is what Rust compiles plugins for.
 const rustTarget = "wasm32-unknown-unknown"
