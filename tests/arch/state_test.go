@@ -2,10 +2,12 @@ package arch
 
 import (
 	"go/ast"
+	"go/build"
 	"go/importer"
 	"go/parser"
 	"go/token"
 	"go/types"
+	"os/exec"
 	"regexp"
 	"strings"
 	"testing"
@@ -130,7 +132,7 @@ func addSource(t *testing.T, s *survey, importPath, source string, known *types.
 	if err != nil {
 		t.Fatal(err)
 	}
-	config := types.Config{Importer: withKnown{importer.ForCompiler(s.fset, "source", nil), known}}
+	config := types.Config{Importer: withKnown{standardLibrary(t, s.fset), known}}
 	if err := s.addFiles(importPath, []*ast.File{file}, config); err != nil {
 		t.Fatal(err)
 	}
@@ -160,4 +162,16 @@ func mention(found []string, words string) string {
 		}
 	}
 	return ""
+}
+
+// standardLibrary imports from the sources of Go. A test that is built without paths of the
+// machine does not know by itself where they are.
+func standardLibrary(t *testing.T, fset *token.FileSet) types.Importer {
+	t.Helper()
+	folder, err := exec.CommandContext(t.Context(), "go", "env", "GOROOT").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	build.Default.GOROOT = strings.TrimSpace(string(folder))
+	return importer.ForCompiler(fset, "source", nil)
 }
