@@ -69,7 +69,7 @@ func tokens() []rule {
 	}
 	for _, pattern := range []string{
 		`(?im)(^\s*(?:(?:set-)?cookie|(?:proxy-)?authorization)\s*:\s*)[^\s"'][^\r\n]*`, // a header, to the end of its line
-		`(?i)(` + named + `\\+["']\s*[:=]\s*\\+["'])[^"'\\]{4,}`,                  // JSON in JSON
+		`(?i)(` + named + `\\+["']\s*[:=]\s*\\+["'])[^"'\\]{4,}`,                        // JSON in JSON
 		`(?i)(` + named + `["']?\s*[:=]\s*")(?:[^"\\]|\\.){4,}`,
 		`(?i)(` + named + `["']?\s*[:=]\s*')(?:[^'\\]|\\.){4,}`,
 		`(?i)(` + named + `["']?\s*[:=]\s*(?:(?:apikey|digest|token) +)?)[^\s"',;&}\\]{6,}`,
