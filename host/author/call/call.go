@@ -101,10 +101,46 @@ func Run(ctx context.Context, engine *wasm.Engine, candidate plugin.Candidate, c
 	called, err := module.Call(ctx, wasm.Request{Entry: call.Entry, Input: abi.EncodeMessage(message, nil), Deadline: deadline, Lane: laneOf(call.Entry),
 		Session: "call", Operations: asked, Log: func(line string) { call.Log("info", line) }, LogAt: call.Log})
 	result = Result{Began: true, Operations: asked.made, Fuel: called.Fuel, Duration: called.Duration, Memory: called.Memory}
-	if err != nil {
+	switch {
+	case errors.Is(err, wasm.ErrEntry):
+		return Result{}, fmt.Errorf("%w: %s offers none, and its module does not export %s", err, candidate.Manifest.ID, call.Entry)
+	case errors.Is(err, wasm.ErrDeadline):
+		fix := "let it end sooner"
+		if _, is := toolOf(candidate.Manifest, call.Golden); is {
+			fix += ", or raise timeout_ms of its [[tool]]"
+		}
+		return result, fmt.Errorf("%w after %s; %s", err, deadline, fix)
+	case err != nil:
 		return result, err
 	}
-	return result, result.read(called.Output)
+	if err := result.read(called.Output); err != nil {
+		return result, err
+	}
+	return result, result.fits(candidate.Manifest, call.Golden)
+}
+
+// fits holds the output of a tool to the schema that the manifest promises, as a session
+// does.
+func (r *Result) fits(manifest abi.Manifest, call plugin.Golden) error {
+	tool, is := toolOf(manifest, call)
+	if !is || tool.Output == "" || r.OK == nil {
+		return nil
+	}
+	var output abi.ToolOutput
+	if err := json.Unmarshal(r.OK, &output); err != nil {
+		return fmt.Errorf("the answer cannot be read: %w", err)
+	}
+	if output.Structured == nil {
+		return fmt.Errorf("the answer of %s has no structured output, so the call fails in a session; answer one, or take output out of its [[tool]]", tool.Name)
+	}
+	compiled, err := schema.Compile([]byte(tool.Output))
+	if err != nil {
+		return fmt.Errorf("tool %s: the schema of its output: %w", tool.Name, err)
+	}
+	if err := compiled.Check(output.Structured); err != nil {
+		return fmt.Errorf("the structured output of %s does not fit its output schema, so the call fails in a session: %w", tool.Name, err)
+	}
+	return nil
 }
 
 // read takes an answer apart.
@@ -128,15 +164,23 @@ func (r *Result) read(message []byte) (err error) {
 
 // deadlineOf is the tool's own deadline where the manifest says one.
 func deadlineOf(manifest abi.Manifest, call plugin.Golden) time.Duration {
-	var body abi.ToolExecute
-	if call.Entry == abi.ExportTool && json.Unmarshal(call.Body, &body) == nil {
-		for _, tool := range manifest.Tools {
-			if tool.Name == body.Tool && tool.TimeoutMS > 0 {
-				return time.Duration(tool.TimeoutMS) * time.Millisecond
-			}
-		}
+	if tool, is := toolOf(manifest, call); is && tool.TimeoutMS > 0 {
+		return time.Duration(tool.TimeoutMS) * time.Millisecond
 	}
 	return Deadline
+}
+
+// toolOf is the tool that is called.
+func toolOf(manifest abi.Manifest, call plugin.Golden) (abi.ManifestTool, bool) {
+	var body abi.ToolExecute
+	if call.Entry != abi.ExportTool || json.Unmarshal(call.Body, &body) != nil {
+		return abi.ManifestTool{}, false
+	}
+	i := slices.IndexFunc(manifest.Tools, func(tool abi.ManifestTool) bool { return tool.Name == body.Tool })
+	if i < 0 {
+		return abi.ManifestTool{}, false
+	}
+	return manifest.Tools[i], true
 }
 
 func laneOf(entry string) wasm.Lane {
