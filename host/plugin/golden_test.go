@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -196,6 +197,27 @@ func TestGoldensInTheEngine(t *testing.T) {
 }
 
 // Goldens with settings run on an instance that was started with them.
+// An answer that a session would refuse does not hold, recorded or not.
+func TestGoldensFitTheOutputSchema(t *testing.T) {
+	engine := newEngine(t)
+	table := toolTable("a") + `output = '{"type":"object","required":["n"]}'` + "\n"
+	for _, test := range []struct{ answer, want string }{
+		{`{"ok":{"structured":{"n":1}}}`, ""},
+		{`{"error":{"kind":"denied","message":"no"}}`, ""},
+		{`{"ok":{"structured":{"m":1}}}`, "out.json: the structured output of a does not fit its output schema, so the call fails in a session: missing property 'n'"},
+		{`{"ok":{"title":"t"}}`, "out.json: the answer of a has no structured output, so the call fails in a session; answer one, or take output out of its [[tool]]"},
+	} {
+		golden := Golden{Input: "in.json", Output: "out.json", Entry: abi.ExportTool, Body: json.RawMessage(`{"tool":"a"}`), Answer: json.RawMessage(test.answer)}
+		proofs, err := Prove(t.Context(), engine, packed(t, bridgetest.New().Answers(abi.ExportTool, test.answer), manifest("acme/gold", table)), []Golden{golden})
+		if err != nil || len(proofs) != 1 {
+			t.Fatalf("%v, %v", proofs, err)
+		}
+		if got := proofs[0].Err; test.want == "" && got != nil || test.want != "" && (got == nil || got.Error() != test.want) {
+			t.Errorf("%s: %v, want %q", test.answer, got, test.want)
+		}
+	}
+}
+
 func TestGoldensWithSettings(t *testing.T) {
 	const config = "[config]\nschema = '{\"type\":\"object\",\"required\":[\"n\"]}'\n"
 	guest := bridgetest.New().Answers(abi.ExportTool, `{"ok":{}}`)

@@ -106,41 +106,17 @@ func Run(ctx context.Context, engine *wasm.Engine, candidate plugin.Candidate, c
 		return Result{}, fmt.Errorf("%w: %s offers none, and its module does not export %s", err, candidate.Manifest.ID, call.Entry)
 	case errors.Is(err, wasm.ErrDeadline):
 		fix := "let it end sooner"
-		if _, is := toolOf(candidate.Manifest, call.Golden); is {
+		if _, is := plugin.ToolOf(candidate.Manifest, call.Golden); is {
 			fix += ", or raise timeout_ms of its [[tool]]"
 		}
 		return result, fmt.Errorf("%w after %s; %s", err, deadline, fix)
 	case err != nil:
 		return result, err
 	}
-	if err := result.read(called.Output); err != nil {
+	if err := result.read(called.Output); err != nil || result.OK == nil {
 		return result, err
 	}
-	return result, result.fits(candidate.Manifest, call.Golden)
-}
-
-// fits holds the output of a tool to the schema that the manifest promises, as a session
-// does.
-func (r *Result) fits(manifest abi.Manifest, call plugin.Golden) error {
-	tool, is := toolOf(manifest, call)
-	if !is || tool.Output == "" || r.OK == nil {
-		return nil
-	}
-	var output abi.ToolOutput
-	if err := json.Unmarshal(r.OK, &output); err != nil {
-		return fmt.Errorf("the answer cannot be read: %w", err)
-	}
-	if output.Structured == nil {
-		return fmt.Errorf("the answer of %s has no structured output, so the call fails in a session; answer one, or take output out of its [[tool]]", tool.Name)
-	}
-	compiled, err := schema.Compile([]byte(tool.Output))
-	if err != nil {
-		return fmt.Errorf("tool %s: the schema of its output: %w", tool.Name, err)
-	}
-	if err := compiled.Check(output.Structured); err != nil {
-		return fmt.Errorf("the structured output of %s does not fit its output schema, so the call fails in a session: %w", tool.Name, err)
-	}
-	return nil
+	return result, plugin.CheckOutput(candidate.Manifest, call.Golden, result.OK)
 }
 
 // read takes an answer apart.
@@ -164,23 +140,10 @@ func (r *Result) read(message []byte) (err error) {
 
 // deadlineOf is the tool's own deadline where the manifest says one.
 func deadlineOf(manifest abi.Manifest, call plugin.Golden) time.Duration {
-	if tool, is := toolOf(manifest, call); is && tool.TimeoutMS > 0 {
+	if tool, is := plugin.ToolOf(manifest, call); is && tool.TimeoutMS > 0 {
 		return time.Duration(tool.TimeoutMS) * time.Millisecond
 	}
 	return Deadline
-}
-
-// toolOf is the tool that is called.
-func toolOf(manifest abi.Manifest, call plugin.Golden) (abi.ManifestTool, bool) {
-	var body abi.ToolExecute
-	if call.Entry != abi.ExportTool || json.Unmarshal(call.Body, &body) != nil {
-		return abi.ManifestTool{}, false
-	}
-	i := slices.IndexFunc(manifest.Tools, func(tool abi.ManifestTool) bool { return tool.Name == body.Tool })
-	if i < 0 {
-		return abi.ManifestTool{}, false
-	}
-	return manifest.Tools[i], true
 }
 
 func laneOf(entry string) wasm.Lane {
