@@ -3,6 +3,7 @@ package plugin
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -197,6 +198,16 @@ func TestGoldensInTheEngine(t *testing.T) {
 }
 
 // Goldens with settings run on an instance that was started with them.
+func TestAGoldenThatTakesTooLong(t *testing.T) {
+	err := withDeadline(fmt.Errorf("call a: %w", wasm.ErrDeadline))
+	if want := "call a: deadline passed; a golden has 10s, whatever the manifest says: let it end sooner"; err.Error() != want || !errors.Is(err, wasm.ErrDeadline) {
+		t.Errorf("%v", err)
+	}
+	if other := errors.New("other"); withDeadline(other) != other {
+		t.Errorf("%v", withDeadline(other))
+	}
+}
+
 // An answer that a session would refuse does not hold, recorded or not.
 func TestGoldensFitTheOutputSchema(t *testing.T) {
 	engine := newEngine(t)

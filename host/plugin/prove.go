@@ -168,11 +168,19 @@ func prove(ctx context.Context, module *wasm.Module, golden Golden) Proof {
 			proof.Err = &GoldenMismatch{Input: golden.Input, Output: golden.Output, Again: again == 1, Differences: differences}
 			return proof
 		case err != nil:
-			proof.Err = &GoldenError{File: golden.Input, Err: err}
+			proof.Err = &GoldenError{File: golden.Input, Err: withDeadline(err)}
 			return proof
 		}
 	}
 	return proof
+}
+
+// withDeadline says how long a golden may take where that was too long.
+func withDeadline(err error) error {
+	if errors.Is(err, wasm.ErrDeadline) {
+		return fmt.Errorf("%w; a golden has %s, whatever the manifest says: let it end sooner", err, goldenDeadline)
+	}
+	return err
 }
 
 // checkOutput holds a tool's answer to the schema that the manifest promises.
