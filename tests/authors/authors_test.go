@@ -87,7 +87,7 @@ func (a *author) plinth(arguments ...string) string {
 // TestEveryTemplate makes each plugin, whose tests pass at once, whose folder has nothing wrong
 // with it, and whose module is small.
 func TestEveryTemplate(t *testing.T) {
-	for _, language := range strings.Split(*compilers, ",") {
+	for language := range strings.SplitSeq(*compilers, ",") {
 		t.Run(language, func(t *testing.T) {
 			t.Parallel()
 			a := newAuthor(t, language)
