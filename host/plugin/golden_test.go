@@ -91,7 +91,7 @@ func TestGoldenFilesThatAreNotThere(t *testing.T) {
 	}{
 		{func() error { return os.Remove(filepath.Join(folder, "out.json")) }, "out.json: no such file or directory; plinth plugin test --update writes it"},
 		{func() error { return os.Remove(filepath.Join(folder, "in.json")) }, "in.json: no such file or directory; write the call there, or take the [[golden]] out"},
-		{func() error { return os.Symlink(outside, filepath.Join(folder, "in.json")) }, "in.json: path escapes from parent"},
+		{func() error { return os.Symlink(outside, filepath.Join(folder, "in.json")) }, "in.json: it is a link that cannot be followed within the plugin's folder (path escapes from parent); put the file itself there"},
 		{func() error { return os.Remove(filepath.Join(folder, ManifestName)) }, "plugin.toml: it is missing; every plugin folder has one"},
 		{func() error { return os.RemoveAll(folder) }, ""},
 	} {
