@@ -107,7 +107,7 @@ func (c *cli) call(ctx context.Context, args []string, how calling) error {
 		c.tellCall(told, result)
 	}
 	if err == nil && result.Error != nil {
-		err = fmt.Errorf("the plugin answers %s: %s", result.Error.Kind, oneLine(result.Error.Message, 2000))
+		err = fmt.Errorf("the plugin answers %s: %s", oneLine(string(result.Error.Kind), 100), oneLine(result.Error.Message, 2000))
 	}
 	return err
 }
@@ -142,6 +142,9 @@ func (c *cli) wanted(manifest abi.Manifest, args []string, how calling) (wanted 
 		if err != nil {
 			return wanted, fmt.Errorf("--root: %w", err)
 		}
+		if info, err := os.Stat(wanted.Folder); err == nil && !info.IsDir() {
+			return wanted, fmt.Errorf("--root: %s is a file; name the folder that it is in", wanted.Folder)
+		}
 	}
 	if entry == abi.ExportTool && len(args) > 0 && slices.ContainsFunc(manifest.Tools, func(tool abi.ManifestTool) bool { return tool.Name == args[0] }) {
 		input := json.RawMessage("{}")
@@ -164,6 +167,9 @@ func (c *cli) wanted(manifest abi.Manifest, args []string, how calling) (wanted 
 // textOf is an argument, or the standard input.
 func (c *cli) textOf(argument string) (json.RawMessage, error) {
 	if argument != "-" {
+		if !strings.HasPrefix(strings.TrimSpace(argument), "{") {
+			return nil, fmt.Errorf("the input %q is no JSON object; write one, like '{\"path\": \"todo.txt\"}', or say - and give a file to the standard input", clipped(argument, 200))
+		}
 		return json.RawMessage(argument), nil
 	}
 	text, err := io.ReadAll(io.LimitReader(c.in, plugin.MaxGoldenBytes+1))

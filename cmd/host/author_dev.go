@@ -204,6 +204,10 @@ func tellRerun(out io.Writer, again *dev.Rerun) {
 		now = again.Diverged
 	}
 	fmt.Fprintf(out, "%s the call that failed last, with what the host answered then\n", verdict)
+	if now == again.Outcome {
+		fmt.Fprintf(out, "      %s of revision %s comes to the same\n        %s\n", oneLine(again.Export, 60), oneLine(again.Revision, 60), clipped(now, 1000))
+		return
+	}
 	tellDifference(out, "      ", again.Export+" of revision "+again.Revision+", and now", again.Outcome, now)
 }
 

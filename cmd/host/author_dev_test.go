@@ -116,6 +116,26 @@ func TestAPluginOfAFolderIsDeveloped(t *testing.T) {
 	}
 }
 
+// A host that has gone is waited for.
+func TestAHostGoesWhileAPluginIsDeveloped(t *testing.T) {
+	r := newRig(t)
+	host := &devHost{cli: &cli{}, client: r.client(), looked: true, grants: &grantFlags{}}
+	r.stop()
+	served, err := host.Serve(r.within(), plugin.Candidate{})
+	if err == nil || served.Active || !strings.Contains(err.Error(), "; plinth serve starts the host again, and the next save finds it") {
+		t.Errorf("%+v, %v", served, err)
+	}
+}
+
+// A call that comes to the same is shown once.
+func TestACallThatComesToTheSame(t *testing.T) {
+	var out strings.Builder
+	tellRerun(&out, &dev.Rerun{Failed: dev.Failed{Revision: "r1", Export: "plinth_tool_execute", Outcome: "broken"}, Now: "broken"})
+	if want := "FAIL  the call that failed last, with what the host answered then\n      plinth_tool_execute of revision r1 comes to the same\n        broken\n"; out.String() != want {
+		t.Errorf("%q", out.String())
+	}
+}
+
 // Nothing that a plugin says drives the terminal.
 func TestWhatDevTellsIsClean(t *testing.T) {
 	const evil = "\x1b[2J\u202eevil"
@@ -128,6 +148,7 @@ func TestWhatDevTellsIsClean(t *testing.T) {
 		{Kind: dev.KindServing, Served: &dev.Served{Active: true, Revision: evil}},
 		{Kind: dev.KindServing, Served: &dev.Served{Reason: evil}},
 		{Kind: dev.KindRerun, Rerun: &dev.Rerun{Failed: dev.Failed{Revision: evil, Export: evil, Outcome: evil}, Now: evil}},
+		{Kind: dev.KindRerun, Rerun: &dev.Rerun{Failed: dev.Failed{Revision: evil, Export: evil, Outcome: evil}, Now: "other"}},
 		{Kind: dev.KindRerun, Rerun: &dev.Rerun{Diverged: evil}},
 		{Kind: dev.KindDone, Text: evil},
 		{Kind: dev.KindLog, Log: &dev.Line{Level: evil, Text: evil + "\nnext"}},

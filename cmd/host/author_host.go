@@ -79,7 +79,7 @@ func (h *devHost) Serve(ctx context.Context, candidate plugin.Candidate) (dev.Se
 		return dev.Served{Reason: wire.Message}, nil
 	}
 	if err != nil {
-		return dev.Served{}, err
+		return dev.Served{}, fmt.Errorf("%w; plinth serve starts the host again, and the next save finds it", err)
 	}
 	if held := known.Held; held != nil && held.Digest == candidate.Digest && !h.asked && !known.Serving {
 		h.asked = true

@@ -179,7 +179,7 @@ func recordedCall(t *testing.T, at string, when time.Time) {
 	t.Helper()
 	call := &replay.Recording{
 		Header: replay.Header{Format: replay.Format, Plugin: "acme/pair", Revision: "r1", Module: strings.Repeat("0", 64), Meter: meter.Version, Isolated: wasm.Restore,
-			Time: when, Entry: abi.ExportTool, Deadline: time.Second, Input: bridgetest.Message(`{"body":{"tool":"pair","input":{"token":"ghp_abcdefghijklmnopqrstuvwxyz0123456789","who":"customer-77"}}}`),
+			Time: when, Entry: abi.ExportTool, Deadline: time.Second, Input: bridgetest.Message(`{"body":{"tool":"pair","input":{"note":"ghp_abcdefghijklmnopqrstuvwxyz0123456789","who":"customer-77"}}}`),
 			Limits: replay.Limits{MemoryMiB: 32, StackKiB: 1024, InputBytes: 1 << 20, OutputBytes: 1 << 20, LogBytes: 1 << 16, Operations: 10, OperationBytes: 1 << 20}},
 		End: replay.End{Output: bridgetest.Message(`{"ok":{}}`)},
 	}

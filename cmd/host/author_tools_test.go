@@ -99,6 +99,9 @@ func TestAPluginIsCalled(t *testing.T) {
 		{[]string{folder}, exitUsage, "name one of the tools of acme/pair: pair"},
 		{[]string{folder, "other"}, exitUsage, "name one of the tools of acme/pair: pair"},
 		{[]string{folder, "pair", `{"n":1}`}, exitUsage, "the input does not fit the schema of pair"},
+		{[]string{folder, "pair", "input.json"}, exitUsage, `the input "input.json" is no JSON object; write one, like '{"path": "todo.txt"}', or say - and give a file`},
+		{[]string{folder, "pair", "--root", filepath.Join(folder, "guest.wasm")}, exitUsage, "guest.wasm is a file; name the folder that it is in"},
+		{[]string{folder, "--export", "transform", filepath.Join(folder, "body.json")}, exitFailed, "acme/pair offers none, and its module does not export plinth_transform_apply"},
 		{[]string{folder, "--export", "tools", "-"}, exitUsage, "--export is \"tools\"; it must be one of context, provider_classify"},
 		{[]string{folder, "--export", "context"}, exitUsage, "name the file of the call"},
 		{[]string{folder, "pair", "--root", filepath.Join(folder, "none")}, exitUsage, "--root: "},
@@ -112,7 +115,7 @@ func TestAPluginIsCalled(t *testing.T) {
 			t.Errorf("%q: %v (%d), want %q", test.args, err, code(err), test.want)
 		}
 	}
-	put("guest.wasm", string(bridgetest.New().Answers(abi.ExportTool, `{"error":{"kind":"conflict","message":"m\u001b[31m"}}`).Bytes()))
+	put("guest.wasm", string(bridgetest.New().Answers(abi.ExportTool, `{"error":{"kind":"con\u001bflict\n","message":"m\u001b[31m"}}`).Bytes()))
 	if _, err := alone(t, "plugin", "call", folder, "pair"); err == nil || err.Error() != "the plugin answers conflict: m[31m" || code(err) != exitFailed {
 		t.Errorf("%v", err)
 	}

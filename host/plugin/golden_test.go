@@ -1,7 +1,9 @@
 package plugin
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -89,7 +91,7 @@ func TestGoldenFilesThatAreNotThere(t *testing.T) {
 	}{
 		{func() error { return os.Remove(filepath.Join(folder, "out.json")) }, "out.json: no such file or directory; plinth plugin test --update writes it"},
 		{func() error { return os.Remove(filepath.Join(folder, "in.json")) }, "in.json: no such file or directory; write the call there, or take the [[golden]] out"},
-		{func() error { return os.Symlink(outside, filepath.Join(folder, "in.json")) }, "in.json: path escapes from parent"},
+		{func() error { return os.Symlink(outside, filepath.Join(folder, "in.json")) }, "in.json: it is a link that cannot be followed within the plugin's folder (path escapes from parent); put the file itself there"},
 		{func() error { return os.Remove(filepath.Join(folder, ManifestName)) }, "plugin.toml: it is missing; every plugin folder has one"},
 		{func() error { return os.RemoveAll(folder) }, ""},
 	} {
@@ -196,6 +198,37 @@ func TestGoldensInTheEngine(t *testing.T) {
 }
 
 // Goldens with settings run on an instance that was started with them.
+func TestAGoldenThatTakesTooLong(t *testing.T) {
+	err := withDeadline(fmt.Errorf("call a: %w", wasm.ErrDeadline))
+	if want := "call a: deadline passed; a golden has 10s, whatever the manifest says: let it end sooner"; err.Error() != want || !errors.Is(err, wasm.ErrDeadline) {
+		t.Errorf("%v", err)
+	}
+	if other := errors.New("other"); withDeadline(other) != other {
+		t.Errorf("%v", withDeadline(other))
+	}
+}
+
+// An answer that a session would refuse does not hold, recorded or not.
+func TestGoldensFitTheOutputSchema(t *testing.T) {
+	engine := newEngine(t)
+	table := toolTable("a") + `output = '{"type":"object","required":["n"]}'` + "\n"
+	for _, test := range []struct{ answer, want string }{
+		{`{"ok":{"structured":{"n":1}}}`, ""},
+		{`{"error":{"kind":"denied","message":"no"}}`, ""},
+		{`{"ok":{"structured":{"m":1}}}`, "out.json: the structured output of a does not fit its output schema, so the call fails in a session: missing property 'n'"},
+		{`{"ok":{"title":"t"}}`, "out.json: the answer of a has no structured output, so the call fails in a session; answer one, or take output out of its [[tool]]"},
+	} {
+		golden := Golden{Input: "in.json", Output: "out.json", Entry: abi.ExportTool, Body: json.RawMessage(`{"tool":"a"}`), Answer: json.RawMessage(test.answer)}
+		proofs, err := Prove(t.Context(), engine, packed(t, bridgetest.New().Answers(abi.ExportTool, test.answer), manifest("acme/gold", table)), []Golden{golden})
+		if err != nil || len(proofs) != 1 {
+			t.Fatalf("%v, %v", proofs, err)
+		}
+		if got := proofs[0].Err; test.want == "" && got != nil || test.want != "" && (got == nil || got.Error() != test.want) {
+			t.Errorf("%s: %v, want %q", test.answer, got, test.want)
+		}
+	}
+}
+
 func TestGoldensWithSettings(t *testing.T) {
 	const config = "[config]\nschema = '{\"type\":\"object\",\"required\":[\"n\"]}'\n"
 	guest := bridgetest.New().Answers(abi.ExportTool, `{"ok":{}}`)

@@ -222,7 +222,7 @@ func TestManifestsThatAreRefused(t *testing.T) {
 		{"schema file that is not there", tool(`output = "none.json"`), "plugin.toml:9: tool.output: the schema none.json of the tool weather cannot be read: "},
 		{"schema file outside", tool(`output = "../outside.json"`), `plugin.toml:9: tool.output: "../outside.json" is neither a JSON Schema nor a file beside the manifest`},
 		{"schema file by absolute path", tool(`output = "/etc/passwd"`), `plugin.toml:9: tool.output: "/etc/passwd" is neither a JSON Schema nor a file beside the manifest`},
-		{"schema file through a link", tool(`output = "link.json"`), "plugin.toml:9: tool.output: the schema link.json of the tool weather cannot be read: path escapes from parent"},
+		{"schema file through a link", tool(`output = "link.json"`), "plugin.toml:9: tool.output: the schema link.json of the tool weather cannot be read: it is a link that cannot be followed within the plugin's folder (path escapes from parent); put the file itself there"},
 		{"schema that is a folder", tool(`output = "folder"`), "plugin.toml:9: tool.output: the schema folder of the tool weather cannot be read: it is not a regular file"},
 		{"schema that is too large", tool(`output = "large.json"`), "plugin.toml:9: tool.output: the schema large.json of the tool weather cannot be read: it has 262145 bytes, the limit is 262144"},
 		{"schema file that is no JSON", tool(`output = "broken.json"`), "plugin.toml:9: tool.output: broken.json is no valid JSON Schema for the tool weather: it is not JSON: "},

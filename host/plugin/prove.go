@@ -20,7 +20,8 @@ const goldenDeadline = 10 * time.Second
 type Proof struct {
 	Golden Golden
 	// Err is nil when the plugin answers what was recorded, twice on one instance.
-	// Otherwise a *GoldenMismatch, or a *GoldenError when there was no answer.
+	// Otherwise a *GoldenMismatch, or a *GoldenError when there was no answer, or one of a
+	// tool that does not fit the schema of its output.
 	Err error
 	// Answer is what the plugin answered to the first call; nil when that was no answer.
 	Answer   json.RawMessage
@@ -81,6 +82,9 @@ func Prove(ctx context.Context, engine *wasm.Engine, candidate Candidate, golden
 			modules[string(golden.Config)] = module
 		}
 		proof := prove(ctx, module, golden)
+		if proof.Err == nil {
+			proof.Err = checkOutput(candidate.Manifest, proof)
+		}
 		if err = context.Cause(ctx); err != nil {
 			break
 		}
@@ -164,11 +168,31 @@ func prove(ctx context.Context, module *wasm.Module, golden Golden) Proof {
 			proof.Err = &GoldenMismatch{Input: golden.Input, Output: golden.Output, Again: again == 1, Differences: differences}
 			return proof
 		case err != nil:
-			proof.Err = &GoldenError{File: golden.Input, Err: err}
+			proof.Err = &GoldenError{File: golden.Input, Err: withDeadline(err)}
 			return proof
 		}
 	}
 	return proof
+}
+
+// withDeadline says how long a golden may take where that was too long.
+func withDeadline(err error) error {
+	if errors.Is(err, wasm.ErrDeadline) {
+		return fmt.Errorf("%w; a golden has %s, whatever the manifest says: let it end sooner", err, goldenDeadline)
+	}
+	return err
+}
+
+// checkOutput holds a tool's answer to the schema that the manifest promises.
+func checkOutput(manifest abi.Manifest, proof Proof) error {
+	var answer abi.Answer[json.RawMessage]
+	if json.Unmarshal(proof.Answer, &answer) != nil || answer.OK == nil {
+		return nil
+	}
+	if err := CheckOutput(manifest, proof.Golden, *answer.OK); err != nil {
+		return &GoldenError{File: proof.Golden.Output, Err: err}
+	}
+	return nil
 }
 
 func compareAnswer(message, want []byte) ([]Difference, error) {

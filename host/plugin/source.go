@@ -226,6 +226,8 @@ func onlyModule(files fs.FS, dev *abi.ManifestDev) (string, error) {
 func readFile(files fs.FS, name string, limit int64) ([]byte, error) {
 	info, err := fs.Stat(files, name) // first: opening a pipe would wait for its other end
 	switch {
+	case err != nil && !errors.Is(err, fs.ErrNotExist) && isLink(files, name):
+		return nil, fmt.Errorf("it is a link that cannot be followed within the plugin's folder (%w); put the file itself there", reason(err))
 	case err != nil:
 		return nil, reason(err)
 	case !info.Mode().IsRegular():
@@ -246,6 +248,11 @@ func readFile(files fs.FS, name string, limit int64) ([]byte, error) {
 		return nil, tooLarge(int64(len(content)), limit)
 	}
 	return content, nil
+}
+
+func isLink(files fs.FS, name string) bool {
+	info, err := fs.Lstat(files, name)
+	return err == nil && info.Mode()&fs.ModeSymlink != 0
 }
 
 // sizeError is something with more bytes than it may have.

@@ -102,8 +102,8 @@ func TestLinks(t *testing.T) {
 	}
 	want := []string{
 		"dangling.wasm: no such file or directory",
-		"manifest/plugin.toml: it cannot be read: path escapes from parent",
-		"module/guest.wasm: path escapes from parent",
+		"manifest/plugin.toml: it cannot be read: it is a link that cannot be followed within the plugin's folder (path escapes from parent); put the file itself there",
+		"module/guest.wasm: it is a link that cannot be followed within the plugin's folder (path escapes from parent); put the file itself there",
 	}
 	if diff := cmp.Diff(want, failures); diff != "" {
 		t.Error(diff)

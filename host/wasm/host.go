@@ -95,7 +95,11 @@ func (c *call) operate(nameLength, requestLength uint64, read func() (name strin
 	case c.operations == nil:
 		return refuse(ErrUnavailable)
 	case c.asked > limits.Operations:
-		return refuse(&LimitError{What: "operations in one call", Got: int64(c.asked), Limit: int64(limits.Operations), Knob: "Operations"})
+		err := &LimitError{What: "operations in one call", Got: int64(c.asked), Limit: int64(limits.Operations), Knob: "Operations"}
+		if c.asked == limits.Operations+1 { // a guest that only logs passes over what it is answered
+			c.log.message("warn", []byte(err.Error()+"; this one and further ones are refused"))
+		}
+		return refuse(err)
 	case nameLength > maxOperationName:
 		return refuse(&LimitError{What: "bytes of an operation's name", Got: int64(nameLength), Limit: maxOperationName})
 	case requestLength > uint64(limits.OperationBytes):

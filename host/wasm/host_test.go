@@ -93,6 +93,21 @@ func TestOperationCountStartsAnewWithEachCall(t *testing.T) {
 	}
 }
 
+// A guest need not look at what it is answered: the log says once that it is refused.
+func TestTheLogTellsOfTooManyOperations(t *testing.T) {
+	module := loadAsker(t, wasm.Spec{Limits: wasm.Limits{Operations: 5}})
+	for asked, want := range map[string][]string{
+		"\x05": nil,
+		"\x09": {"operations in one call: 6, the limit is 5 (Operations); raise operations of [limits] in its manifest; this one and further ones are refused"},
+	} {
+		var got lines
+		mustCall(t, module, wasm.Request{Entry: "flood", Input: []byte(asked), Operations: operations(echo), Log: got.add})
+		if diff := cmp.Diff(want, got.text); diff != "" {
+			t.Errorf("%q: %s", asked, diff)
+		}
+	}
+}
+
 func TestOperationPointersOutsideTheMemory(t *testing.T) {
 	module := loadAsker(t, wasm.Spec{})
 	tests := []struct{ entry, reason string }{

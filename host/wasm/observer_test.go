@@ -41,6 +41,7 @@ func TestObserverSeesWhatTheGuestSees(t *testing.T) {
 	}
 	want := []string{
 		"world", "asked test.op()", "answered test.op(), <nil>", "asked test.op()", "answered test.op(), <nil>",
+		"logged operations in one call: 3, the limit is 2 (Operations); raise operations of [limits] in its manifest; this one and further ones are refused",
 		"answered limit: operations in one call: 3, the limit is 2 (Operations); raise operations of [limits] in its manifest, <nil>",
 	}
 	if diff := cmp.Diff(want, seen.events); diff != "" {

@@ -87,7 +87,7 @@ func (a *author) plinth(arguments ...string) string {
 // TestEveryTemplate makes each plugin, whose tests pass at once, whose folder has nothing wrong
 // with it, and whose module is small.
 func TestEveryTemplate(t *testing.T) {
-	for _, language := range strings.Split(*compilers, ",") {
+	for language := range strings.SplitSeq(*compilers, ",") {
 		t.Run(language, func(t *testing.T) {
 			t.Parallel()
 			a := newAuthor(t, language)
@@ -202,5 +202,37 @@ func (a *author) sharePackages(name string) {
 	}
 	if err := os.Symlink(a.packages, own); err != nil {
 		a.t.Fatal(err)
+	}
+}
+
+// TestPackagesThatAreNotFetched shows why npm could not fetch the compiler, and goes no further;
+// what an interrupted npm left does not pass for the compiler.
+func TestPackagesThatAreNotFetched(t *testing.T) {
+	shell, err := exec.LookPath("sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, folder := t.TempDir(), t.TempDir()
+	if err := os.Symlink(shell, filepath.Join(path, "sh")); err != nil {
+		t.Fatal(err)
+	}
+	// As npm does, it holds its tongue when it is told to.
+	npm := "#!/bin/sh\ncase \"$*\" in *--silent*) ;; *) echo 'npm error the network is down' >&2 ;; esac\nexit 1\n"
+	if err := os.WriteFile(filepath.Join(path, "npm"), []byte(npm), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range scaffold.Kinds() {
+		name := named("assemblyscript", kind)
+		a := &author{t: t, folder: folder, environ: []string{"HOME=" + folder, "PATH=" + path}}
+		a.plinth("plugin", "new", "--lang", "assemblyscript", "--kind", kind, "acme/"+name)
+		if err := os.Mkdir(filepath.Join(folder, name, "node_modules"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		command := exec.CommandContext(t.Context(), program, "plugin", "build", name)
+		command.Dir, command.Env = a.folder, a.environ
+		printed, err := command.CombinedOutput()
+		if err == nil || !strings.Contains(string(printed), "npm error the network is down") || !strings.Contains(string(printed), "ended with exit status 1") || strings.Contains(string(printed), "asc: not found") {
+			t.Errorf("%s: %v, %s", kind, err, printed)
+		}
 	}
 }

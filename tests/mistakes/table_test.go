@@ -595,9 +595,9 @@ func running() []mistake {
 		{
 			name: "Too many operations",
 			make: calling(bridgetest.NewAsking().AsksOften(abi.ExportTool, 6, "log", `{"level":"info","message":"x"}`, "", ""), "[limits]\noperations = 5\n"),
-			says: []string{"operations in one call: 6, the limit is 5", "raise operations of [limits]"},
-			why:  "A call may make 1,000 operations. One per file of a large tree is more.",
-			fix:  "Use `fs.glob`, `fs.grep` and `batch`, or raise `operations`.",
+			says: []string{"operations in one call: 6, the limit is 5", "raise operations of [limits]", "this one and further ones are refused"},
+			why:  "A call may make 1,000 operations, and a line that is logged is one. One per file of a large tree is more.",
+			fix:  "Use `fs.glob`, `fs.grep` and `batch`, log less, or raise `operations`.",
 		},
 	}
 }

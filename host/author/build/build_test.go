@@ -88,7 +88,7 @@ func TestABuildIsLookedAt(t *testing.T) {
 func TestBuildsThatFail(t *testing.T) {
 	for _, test := range []struct{ name, command, more, want, output string }{
 		{"the compiler refuses it", "echo main.go:3: no such thing >&2; exit 3", "", "in FOLDER ended with exit status 3; what it printed says why", "main.go:3: no such thing\n"},
-		{"there is no compiler", "no-such-compiler -o guest.wasm", "", "ended with exit status 127; sh knows no such program; install it, or correct PATH", "no-such-compiler"},
+		{"there is no compiler", "no-such-compiler -o guest.wasm", "", "ended with exit status 127; sh knows no such program; plinth plugin doctor says how to install it, or correct PATH", "no-such-compiler"},
 		{"it is killed", "kill -9 $$", "", "did not come to an end: signal: killed", ""},
 		{"it leaves nothing", "true", "", "FOLDER: there is no .wasm file beside plugin.toml; its [dev] build must leave it there", ""},
 		{"it leaves two", "cp out/*.wasm .", "", "FOLDER: there are 4 .wasm files beside plugin.toml, asking.wasm, guest.wasm, half.wasm, other.wasm; leave one", ""},

@@ -29,7 +29,7 @@ func (e *CommandError) Error() string {
 	}
 	hint := "what it printed says why"
 	if e.Code == notFound {
-		hint = "sh knows no such program; install it, or correct PATH"
+		hint = "sh knows no such program; plinth plugin doctor says how to install it, or correct PATH"
 	}
 	return fmt.Sprintf("%s: `%s` in %s ended with exit status %d; %s", e.Key, e.Command, e.Folder, e.Code, hint)
 }

@@ -101,10 +101,22 @@ func Run(ctx context.Context, engine *wasm.Engine, candidate plugin.Candidate, c
 	called, err := module.Call(ctx, wasm.Request{Entry: call.Entry, Input: abi.EncodeMessage(message, nil), Deadline: deadline, Lane: laneOf(call.Entry),
 		Session: "call", Operations: asked, Log: func(line string) { call.Log("info", line) }, LogAt: call.Log})
 	result = Result{Began: true, Operations: asked.made, Fuel: called.Fuel, Duration: called.Duration, Memory: called.Memory}
-	if err != nil {
+	switch {
+	case errors.Is(err, wasm.ErrEntry):
+		return Result{}, fmt.Errorf("%w: %s offers none, and its module does not export %s", err, candidate.Manifest.ID, call.Entry)
+	case errors.Is(err, wasm.ErrDeadline):
+		fix := "let it end sooner"
+		if _, is := plugin.ToolOf(candidate.Manifest, call.Golden); is {
+			fix += ", or raise timeout_ms of its [[tool]]"
+		}
+		return result, fmt.Errorf("%w after %s; %s", err, deadline, fix)
+	case err != nil:
 		return result, err
 	}
-	return result, result.read(called.Output)
+	if err := result.read(called.Output); err != nil || result.OK == nil {
+		return result, err
+	}
+	return result, plugin.CheckOutput(candidate.Manifest, call.Golden, result.OK)
 }
 
 // read takes an answer apart.
@@ -128,13 +140,8 @@ func (r *Result) read(message []byte) (err error) {
 
 // deadlineOf is the tool's own deadline where the manifest says one.
 func deadlineOf(manifest abi.Manifest, call plugin.Golden) time.Duration {
-	var body abi.ToolExecute
-	if call.Entry == abi.ExportTool && json.Unmarshal(call.Body, &body) == nil {
-		for _, tool := range manifest.Tools {
-			if tool.Name == body.Tool && tool.TimeoutMS > 0 {
-				return time.Duration(tool.TimeoutMS) * time.Millisecond
-			}
-		}
+	if tool, is := plugin.ToolOf(manifest, call); is && tool.TimeoutMS > 0 {
+		return time.Duration(tool.TimeoutMS) * time.Millisecond
 	}
 	return Deadline
 }

@@ -188,6 +188,37 @@ func TestWhatEndsACall(t *testing.T) {
 	}
 }
 
+// What would fail in a session fails here, with what to do.
+func TestWhatASessionWouldRefuse(t *testing.T) {
+	promises := strings.Replace(manifest, "name = \"ask\"", "timeout_ms = 50\noutput = '{\"type\":\"object\",\"required\":[\"n\"]}'\nname = \"ask\"", 1)
+	for _, test := range []struct {
+		guest *bridgetest.Guest
+		entry string
+		want  string
+	}{
+		{bridgetest.New().Answers(abi.ExportTool, `{"ok":{"structured":{"n":1}}}`), abi.ExportTool, ""},
+		{bridgetest.New().Answers(abi.ExportTool, `{"error":{"kind":"conflict","message":"m"}}`), abi.ExportTool, ""},
+		{bridgetest.New().Answers(abi.ExportTool, `{"ok":{"title":"t"}}`), abi.ExportTool, "the answer of ask has no structured output, so the call fails in a session; answer one, or take output out of its [[tool]]"},
+		{bridgetest.New().Answers(abi.ExportTool, `{"ok":{"structured":{}}}`), abi.ExportTool, "the structured output of ask does not fit its output schema, so the call fails in a session: missing property 'n'"},
+		{bridgetest.New().Loops(abi.ExportTool), abi.ExportTool, "deadline passed after 50ms; let it end sooner, or raise timeout_ms of its [[tool]]"},
+		{bridgetest.New().Answers(abi.ExportTool, `{"ok":{}}`), abi.ExportTransform, "no such entry: acme/asks offers none, and its module does not export plinth_transform_apply"},
+	} {
+		made, err := plugin.Packed("test", test.guest.Packed(promises), false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		golden, err := call.Tool(made.Manifest, "ask", json.RawMessage(`{}`), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		golden.Entry = test.entry
+		_, err = call.Run(t.Context(), engine(t), made, call.Call{Golden: golden, Log: func(string, string) {}, Progress: func(string) {}})
+		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.HasSuffix(err.Error(), test.want)) {
+			t.Errorf("%v, want %q", err, test.want)
+		}
+	}
+}
+
 // What is saved is a golden, without the paths of this machine.
 func TestACallIsSaved(t *testing.T) {
 	files, folder := location(t), t.TempDir()

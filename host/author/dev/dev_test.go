@@ -186,6 +186,22 @@ func TestASaveEndsTheBuildBefore(t *testing.T) {
 	}
 }
 
+// A golden that does not come to an end is not waited for when a source is saved.
+func TestASaveEndsTheGoldensBefore(t *testing.T) {
+	b := newBench(t)
+	b.write("out/loop", string(bridgetest.New().Loops(abi.ExportTool).Bytes()))
+	b.write("in.json", `{"body":{}}`)
+	b.write("out.json", `{"ok":{"title":"two"}}`)
+	b.write("plugin.toml", tool+"[dev]\nbuild = \"cp out/$(cat main.src) a.wasm\"\nwatch = [\"*.src\"]\n[[golden]]\nexport = \"tool\"\ninput = \"in.json\"\noutput = \"out.json\"\n")
+	b.save("main.src", "loop")
+	b.run()
+	b.next(KindBuilt)
+	b.save("main.src", "two")
+	if diff := cmp.Diff([]Kind{KindSaved, KindBuilt, KindGoldens, KindDone}, b.kinds()); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestItGoesOnAfterMistakes(t *testing.T) {
 	b := newBench(t)
 	b.save("main.src", "none")

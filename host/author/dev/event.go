@@ -38,7 +38,7 @@ type Kind string
 
 // The kinds. After each save come saved, then refused or built; built is followed by
 // changed where the manifest is otherwise, serving with a host, goldens, rerun where a
-// call failed before, and done. Saving during a build begins again with saved.
+// call failed before, and done. Saving meanwhile begins again with saved.
 const (
 	KindSaved   Kind = "saved"
 	KindRefused Kind = "refused" // the build failed, or what it left is no plugin

@@ -38,7 +38,7 @@ type Options struct {
 	Recheck, Poll time.Duration
 }
 
-// errSaved ends a build when its sources are saved again.
+// errSaved ends a cycle when the sources are saved again.
 var errSaved = errors.New("it was saved again")
 
 // Run develops a plugin until ctx ends, which is no error. It fails when the folder cannot
@@ -80,7 +80,7 @@ type loop struct {
 
 	// The goroutine of run alone has these.
 	built state     // what the build under way, or the last one, was begun with
-	again bool      // the build under way is ended, for another one
+	again bool      // the cycle under way is ended, for another one
 	since time.Time // of the first sign that something else was saved; zero for none
 	cycle *cycle    // under way; nil for none
 
@@ -99,7 +99,7 @@ func (l *loop) tell(event Event) {
 // cycle is what follows a save.
 type cycle struct {
 	began time.Time
-	saved context.CancelCauseFunc // ends its build
+	saved context.CancelCauseFunc // ends it early
 	done  chan struct{}
 }
 
@@ -143,7 +143,7 @@ func (l *loop) run(ctx context.Context) {
 	}
 }
 
-// look begins a cycle if something was saved, or ends the build under way so that one
+// look begins a cycle if something was saved, or ends the one under way so that another
 // begins.
 func (l *loop) look(ctx context.Context) {
 	// Also one that is refused names files; what cannot be read leaves them as they were.
@@ -169,7 +169,7 @@ func (l *loop) look(ctx context.Context) {
 		l.since = time.Now()
 	}
 	l.built, l.again = found, false
-	building, saved := context.WithCancelCause(ctx)
+	until, saved := context.WithCancelCause(ctx)
 	l.cycle = &cycle{began: l.since, saved: saved, done: make(chan struct{})}
 	l.since = time.Time{}
 	current := l.cycle
@@ -177,7 +177,7 @@ func (l *loop) look(ctx context.Context) {
 		defer close(current.done)
 		defer saved(nil)
 		l.tell(Event{Kind: KindSaved, Files: changed})
-		l.turn(ctx, building, current.began)
+		l.turn(ctx, until, current.began)
 	})
 }
 

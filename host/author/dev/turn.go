@@ -13,15 +13,16 @@ import (
 	"github.com/plinthhost/plinth/host/trust"
 )
 
-// turn is what follows a save: the build, which ends with building, then the rest, which
-// is short and ends with ctx alone.
-func (l *loop) turn(ctx, building context.Context, began time.Time) {
+// turn is what follows a save: the build and the calls that are made here end with current,
+// when something is saved again. What the host is asked ends with ctx alone, so that it is
+// known what serves.
+func (l *loop) turn(ctx, current context.Context, began time.Time) {
 	manifest, err := plugin.ManifestOf(l.options.Folder)
 	if err != nil {
 		l.refuse(ctx, err)
 		return
 	}
-	built, err := build.Run(building, l.options.Folder, manifest, l.options.Output)
+	built, err := build.Run(current, l.options.Folder, manifest, l.options.Output)
 	if errors.Is(err, errSaved) {
 		return // the next one begins at once
 	}
@@ -32,8 +33,8 @@ func (l *loop) turn(ctx, building context.Context, began time.Time) {
 	l.tell(Event{Kind: KindBuilt, Built: describe(built)})
 	l.change(built.Candidate.Manifest)
 	served := l.options.Host == nil || l.serve(ctx, built)
-	l.try(ctx, built)
-	if ctx.Err() == nil {
+	l.try(current, built)
+	if current.Err() == nil {
 		event := Event{Kind: KindDone, TookNS: int64(time.Since(began)), BuildNS: int64(built.Took)}
 		if !served {
 			event.Text = "the version before, if any, serves on"
@@ -105,7 +106,7 @@ func (l *loop) serve(ctx context.Context, built build.Result) bool {
 	return served.Active
 }
 
-// try runs the goldens, and the call that failed last.
+// try runs the goldens, and the call that failed last, until ctx ends.
 func (l *loop) try(ctx context.Context, built build.Result) {
 	results, err := golden.Run(ctx, l.options.Engine, built)
 	if ctx.Err() != nil {

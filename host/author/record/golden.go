@@ -53,18 +53,31 @@ func drafted(call *replay.Recording, redaction Redaction) (draft, error) {
 	}
 	r := newRedactor(redaction, locations(called.Body))
 	d.replaced = r.replaced
-	if d.input.Body, err = r.json(called.Body); err != nil {
-		return d, unfit("its input: %v", err)
+	// What is found by its name is taken out everywhere, before its name stood there too.
+	for range 2 {
+		clear(r.replaced)
+		if err := d.redact(r, call, called.Body); err != nil {
+			return d, err
+		}
+	}
+	return d, nil
+}
+
+// redact fills in what the golden holds.
+func (d *draft) redact(r *redactor, call *replay.Recording, body json.RawMessage) (err error) {
+	d.input, d.output, d.uncertain = golden.Input{}, nil, 0
+	if d.input.Body, err = r.json(body); err != nil {
+		return unfit("its input: %v", err)
 	}
 	if d.input.Config, err = config(r, call.Init); err != nil {
-		return d, unfit("its settings: %v", err)
+		return unfit("its settings: %v", err)
 	}
 	for i, step := range call.Steps {
 		switch {
 		case step.Operation != nil:
 			made, err := operationOf(r, step.Operation)
 			if err != nil {
-				return d, unfit("its operation %d: %v", i, err)
+				return unfit("its operation %d: %v", i, err)
 			}
 			d.input.Operations = append(d.input.Operations, made)
 		case step.Log == nil && step.Sleep == nil:
@@ -74,13 +87,13 @@ func drafted(call *replay.Recording, redaction Redaction) (draft, error) {
 	if call.End.Error == nil {
 		answer, _, err := abi.DecodeMessage(call.End.Output)
 		if err != nil {
-			return d, unfit("its answer is no message: %v", err)
+			return unfit("its answer is no message: %v", err)
 		}
 		if d.output, err = r.json(answer); err != nil {
-			return d, unfit("its answer: %v", err)
+			return unfit("its answer: %v", err)
 		}
 	}
-	return d, nil
+	return nil
 }
 
 // locations are the folders of the project that a call was made in.

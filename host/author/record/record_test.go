@@ -1,6 +1,7 @@
 package record_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -123,7 +124,7 @@ func TestACallBecomesAGolden(t *testing.T) {
 	if !made.Passed || made.Input != "testdata/tool-1.json" || made.Output != "testdata/tool-1.out.json" || made.Export != "tool" {
 		t.Errorf("%+v", made)
 	}
-	want := record.Replaced{"secret of the configuration": 1, "project folder": 4, "home folder": 1, "password in a URL": 1, "token": 2, "match of customer-[0-9]+": 1}
+	want := record.Replaced{"secret of the configuration": 1, "project folder": 4, "home folder": 1, "password in a URL": 1, "secret in a setting": 2, "match of customer-[0-9]+": 1}
 	if diff := cmp.Diff(want, made.Replaced); diff != "" {
 		t.Error(diff)
 	}
@@ -261,6 +262,32 @@ func TestAManifestThatTakesNoMore(t *testing.T) {
 	}
 }
 
+// What a member is called says that its text is secret, wherever the text stands as well.
+func TestMembersThatAreSecret(t *testing.T) {
+	folder := workplace(t, bridgetest.New().Answers(abi.ExportTool, `{"ok":{}}`))
+	call := &replay.Recording{Header: replay.Header{Plugin: "acme/fetcher", Entry: abi.ExportTool,
+		Init: message(`{"body":{"config":{"api_key":"correct horse","pin":{"password":["battery"]},"key":"name","max_tokens":100,"token":""}}}`, ""),
+		Input: message(`{"body":{"before":"it has correct horse","headers":{"X-Auth-Token":"staple","Authorization":"Bearer [secret]"},`+
+			`"properties":{"password":{"type":"string"}}}}`, "")},
+		End: replay.End{Output: message(`{"ok":{}}`, "")}}
+	made, err := record.Make(t.Context(), newEngine(t), call, record.Options{Folder: folder, Redaction: redaction()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(record.Replaced{"secret in a setting": 3, "secret that was found": 1}, made.Replaced); diff != "" {
+		t.Error(diff)
+	}
+	var got bytes.Buffer
+	if err := json.Compact(&got, []byte(tree(t, folder)[made.Input])); err != nil {
+		t.Fatal(err)
+	}
+	want := `{"config":{"api_key":"[redacted]","pin":{"password":["[redacted]"]},"key":"name","max_tokens":100,"token":""},` +
+		`"body":{"before":"it has [redacted]","headers":{"X-Auth-Token":"[redacted]","Authorization":"Bearer [secret]"},"properties":{"password":{"type":"string"}}}}`
+	if diff := cmp.Diff(want, got.String()); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestWhatIsTakenOut(t *testing.T) {
 	for _, test := range []struct {
 		text, want string
@@ -275,7 +302,13 @@ func TestWhatIsTakenOut(t *testing.T) {
 		{"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.abc", "[redacted]", record.Replaced{"JWT": 1}},
 		{"-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY-----", "[redacted]", record.Replaced{"private key": 1}},
 		{"https://h.example/?q=1&api_key=abcdefgh&x=2", "https://h.example/?q=1&api_key=[redacted]&x=2", record.Replaced{"secret in a query": 1}},
-		{`password: "correct horse"`, `password: "[redacted] horse"`, record.Replaced{"secret in a setting": 1}},
+		{`password: "correct horse"`, `password: "[redacted]"`, record.Replaced{"secret in a setting": 1}},
+		{`{"refresh_token":"say \"so\" to me",'clientSecret': 'it is'}`, `{"refresh_token":"[redacted]",'clientSecret': '[redacted]'}`, record.Replaced{"secret in a setting": 2}},
+		{`"{\"api_key\":\"in a text\",\"n\":\"in a text\"}"`, `"{\"api_key\":\"[redacted]\",\"n\":\"in a text\"}"`, record.Replaced{"secret in a setting": 1}},
+		{"DB_PASSWORD=hunter3hunter3 X-Api-Key: 0123456789 tokens: 100000", "DB_PASSWORD=[redacted] X-Api-Key: [redacted] tokens: 100000", record.Replaced{"secret in a setting": 2}},
+		{"Authorization: Token 0123456789\r\nCookie: a=deadbeef; b=c0ffee\nDate: now", "Authorization: [redacted]\r\nCookie: [redacted]\nDate: now", record.Replaced{"secret in a setting": 2}},
+		{"redis://:swordfish@h.example", "redis://[redacted]@h.example", record.Replaced{"password in a URL": 1}},
+		{"the key is 0123456789abcdef, ?key=0123456789abcdef", "the key is [redacted], ?key=[redacted]", record.Replaced{"secret in a query": 1, "secret that was found": 1}},
 		{"?key=[secret]", "?key=[secret]", record.Replaced{}},
 		{"it is hunter2hunter2", "it is [secret]", record.Replaced{"secret of the configuration": 1}},
 	} {

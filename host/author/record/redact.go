@@ -46,29 +46,36 @@ type rule struct {
 	with string
 }
 
-// tokens are what secrets of services look like.
+// named is what a secret is called: in a setting, a header or a member, alone or as the end
+// of a longer name like DB_PASSWORD, clientSecret or X-Api-Key.
+const named = `[A-Za-z0-9_-]*(?:api[_-]?key|(?:access|private|secret|signing)[_-]?key|token|secret|password|passwd|pwd|passphrase|authorization|cookie)`
+
+// namedMember is the name of a member that holds a secret.
+var namedMember = regexp.MustCompile(`(?i)^` + named + `$`)
+
+// minMember is how many bytes a text in such a member, or between quotes, has at least.
+const minMember = 4
+
+// tokens are what secrets look like: those of services by themselves, any by its name.
 func tokens() []rule {
-	var rules []rule
-	for name, pattern := range map[string]string{
-		"private key": `-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(-----END [A-Z ]*PRIVATE KEY-----|$)`,
-		"JWT":         `\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}(\.[A-Za-z0-9_-]*)?`,
-		"token": `\b(sk|pk|rk)[-_][A-Za-z0-9_-]{16,}|\bgh[pousr]_[A-Za-z0-9]{20,}|\bgithub_pat_[A-Za-z0-9_]{20,}|\bglpat-[A-Za-z0-9_-]{16,}|` +
-			`\bxox[abeoprs]-[A-Za-z0-9-]{10,}|\b(AKIA|ASIA)[A-Z0-9]{16}\b|\bAIza[A-Za-z0-9_-]{35}|\bnpm_[A-Za-z0-9]{30,}|\bhf_[A-Za-z0-9]{30,}`,
-		"bearer token":        `(?i)\b(bearer|basic) [A-Za-z0-9._~+/-]{12,}=*`,
-		"password in a URL":   `://[^/\s:@"']+:[^/\s@"']+@`,
-		"secret in a query":   `(?i)([?&](api[_-]?key|key|access[_-]?token|token|secret|password|signature|sig)=)[^&\s"'#]{6,}`,
-		"secret in a setting": `(?i)\b((api[_-]?key|access[_-]?token|secret|password)["']?\s*[:=]\s*["']?)[^\s"',;&}]{6,}`,
-	} {
-		with := mark
-		switch name {
-		case "password in a URL":
-			with = "://" + mark + "@"
-		case "secret in a query", "secret in a setting":
-			with = "${1}" + mark
-		}
-		rules = append(rules, rule{name, regexp.MustCompile(pattern), with})
+	rules := []rule{
+		{"bearer token", regexp.MustCompile(`(?i)\b(bearer|basic) [A-Za-z0-9._~+/-]{12,}=*`), mark},
+		{"JWT", regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}(\.[A-Za-z0-9_-]*)?`), mark},
+		{"password in a URL", regexp.MustCompile(`://[^/\s:@"']*:[^/\s@"']+@`), "://" + mark + "@"},
+		{"private key", regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(-----END [A-Z ]*PRIVATE KEY-----|$)`), mark},
+		{"secret in a query", regexp.MustCompile(`(?i)([?&](?:key|sig|signature|` + named + `)=)[^&\s"'#]{6,}`), "${1}" + mark},
+		{"token", regexp.MustCompile(`\b(sk|pk|rk)[-_][A-Za-z0-9_-]{16,}|\bgh[pousr]_[A-Za-z0-9]{20,}|\bgithub_pat_[A-Za-z0-9_]{20,}|\bglpat-[A-Za-z0-9_-]{16,}|` +
+			`\bxox[abeoprs]-[A-Za-z0-9-]{10,}|\b(AKIA|ASIA)[A-Z0-9]{16}\b|\bAIza[A-Za-z0-9_-]{35}|\bnpm_[A-Za-z0-9]{30,}|\bhf_[A-Za-z0-9]{30,}`), mark},
 	}
-	slices.SortFunc(rules, func(a, b rule) int { return strings.Compare(a.name, b.name) })
+	for _, pattern := range []string{
+		`(?im)(^\s*(?:(?:set-)?cookie|(?:proxy-)?authorization)\s*:\s*)[^\s"'][^\r\n]*`, // a header, to the end of its line
+		`(?i)(` + named + `\\+["']\s*[:=]\s*\\+["'])[^"'\\]{4,}`,                        // JSON in JSON
+		`(?i)(` + named + `["']?\s*[:=]\s*")(?:[^"\\]|\\.){4,}`,
+		`(?i)(` + named + `["']?\s*[:=]\s*')(?:[^'\\]|\\.){4,}`,
+		`(?i)(` + named + `["']?\s*[:=]\s*(?:(?:apikey|digest|token) +)?)[^\s"',;&}\\]{6,}`,
+	} {
+		rules = append(rules, rule{"secret in a setting", regexp.MustCompile(pattern), "${1}" + mark})
+	}
 	return rules
 }
 
@@ -92,6 +99,7 @@ type redactor struct {
 	scrubber Scrubber
 	folders  []folder // the longest first
 	rules    []rule
+	learned  []string // the longest first
 	replaced Replaced
 }
 
@@ -132,6 +140,12 @@ func (r *redactor) text(text string) string {
 	for _, one := range r.rules {
 		text = r.all(text, one, mark)
 	}
+	for _, secret := range r.learned {
+		if n := strings.Count(text, secret); n > 0 {
+			r.replaced["secret that was found"] += n
+			text = strings.ReplaceAll(text, secret, mark)
+		}
+	}
 	return text
 }
 
@@ -163,12 +177,32 @@ func isWord(r rune) bool {
 func (r *redactor) all(text string, one rule, done string) string {
 	return one.find.ReplaceAllStringFunc(text, func(found string) string {
 		with := one.find.ReplaceAllString(found, one.with)
-		if found == "" || with == found || found == done || strings.HasSuffix(found, mark) || strings.HasSuffix(found, scrubbed) {
+		if found == "" || with == found || found == done || marked(found) {
 			return found
 		}
 		r.replaced[one.name]++
+		if prefix, is := strings.CutSuffix(with, mark); is {
+			r.learn(strings.TrimPrefix(found, prefix))
+		}
 		return with
 	})
+}
+
+// marked reports whether a secret was taken out of the end of a text.
+func marked(text string) bool {
+	return strings.HasSuffix(text, mark) || strings.HasSuffix(text, scrubbed)
+}
+
+// minLearned is how many bytes a secret has that is looked for without its name: a shorter
+// one may be a word.
+const minLearned = 12
+
+// learn has a secret that was found be taken out wherever else it stands.
+func (r *redactor) learn(secret string) {
+	if len(secret) >= minLearned && !slices.Contains(r.learned, secret) {
+		r.learned = append(r.learned, secret)
+		slices.SortFunc(r.learned, func(a, b string) int { return len(b) - len(a) })
+	}
 }
 
 // bytes redacts raw bytes and keeps their number: offsets into them stand elsewhere. What
@@ -190,7 +224,7 @@ func (r *redactor) json(value []byte) (json.RawMessage, error) {
 	decoder := json.NewDecoder(bytes.NewReader(value))
 	decoder.UseNumber()
 	var made bytes.Buffer
-	if err := r.value(decoder, &made); err != nil {
+	if err := r.value(decoder, &made, false); err != nil {
 		return nil, err
 	}
 	if _, err := decoder.Token(); err != io.EOF {
@@ -199,15 +233,21 @@ func (r *redactor) json(value []byte) (json.RawMessage, error) {
 	return made.Bytes(), nil
 }
 
-func (r *redactor) value(decoder *json.Decoder, to *bytes.Buffer) error {
+// value redacts a value; secret is one whose name says that its texts are.
+func (r *redactor) value(decoder *json.Decoder, to *bytes.Buffer, secret bool) error {
 	token, err := decoder.Token()
 	if err != nil {
 		return err
 	}
 	switch token := token.(type) {
 	case json.Delim:
-		return r.nested(decoder, to, token)
+		return r.nested(decoder, to, token, secret)
 	case string:
+		if secret && len(token) >= minMember && !marked(token) {
+			r.replaced["secret in a setting"]++
+			r.learn(token)
+			return quote(to, mark)
+		}
 		return quote(to, r.text(token))
 	case json.Number:
 		to.WriteString(token.String())
@@ -219,23 +259,26 @@ func (r *redactor) value(decoder *json.Decoder, to *bytes.Buffer) error {
 	return nil
 }
 
-func (r *redactor) nested(decoder *json.Decoder, to *bytes.Buffer, open json.Delim) error {
+// nested redacts an object, or a list of what is secret or is not.
+func (r *redactor) nested(decoder *json.Decoder, to *bytes.Buffer, open json.Delim, secret bool) error {
 	to.WriteString(open.String())
 	for n := 0; decoder.More(); n++ {
 		if n > 0 {
 			to.WriteByte(',')
 		}
 		if open == '{' {
-			name, err := decoder.Token()
+			token, err := decoder.Token()
 			if err != nil {
 				return err
 			}
-			if err := quote(to, r.text(name.(string))); err != nil {
+			name := token.(string)
+			if err := quote(to, r.text(name)); err != nil {
 				return err
 			}
 			to.WriteByte(':')
+			secret = namedMember.MatchString(name)
 		}
-		if err := r.value(decoder, to); err != nil {
+		if err := r.value(decoder, to, secret); err != nil {
 			return err
 		}
 	}
