@@ -197,7 +197,7 @@ func TestGoldensInTheEngine(t *testing.T) {
 	}
 }
 
-// Goldens with settings run on an instance that was started with them.
+// A golden that does not end is told how long it has.
 func TestAGoldenThatTakesTooLong(t *testing.T) {
 	err := withDeadline(fmt.Errorf("call a: %w", wasm.ErrDeadline))
 	if want := "call a: deadline passed; a golden has 10s, whatever the manifest says: let it end sooner"; err.Error() != want || !errors.Is(err, wasm.ErrDeadline) {
@@ -229,6 +229,7 @@ func TestGoldensFitTheOutputSchema(t *testing.T) {
 	}
 }
 
+// Goldens with settings run on an instance that was started with them.
 func TestGoldensWithSettings(t *testing.T) {
 	const config = "[config]\nschema = '{\"type\":\"object\",\"required\":[\"n\"]}'\n"
 	guest := bridgetest.New().Answers(abi.ExportTool, `{"ok":{}}`)

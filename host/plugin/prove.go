@@ -83,7 +83,7 @@ func Prove(ctx context.Context, engine *wasm.Engine, candidate Candidate, golden
 		}
 		proof := prove(ctx, module, golden)
 		if proof.Err == nil {
-			proof.Err = checkOutput(candidate.Manifest, proof)
+			proof.Err = proof.promised(candidate.Manifest)
 		}
 		if err = context.Cause(ctx); err != nil {
 			break
@@ -183,14 +183,14 @@ func withDeadline(err error) error {
 	return err
 }
 
-// checkOutput holds a tool's answer to the schema that the manifest promises.
-func checkOutput(manifest abi.Manifest, proof Proof) error {
+// promised holds a tool's answer to the schema that the manifest promises.
+func (p Proof) promised(manifest abi.Manifest) error {
 	var answer abi.Answer[json.RawMessage]
-	if json.Unmarshal(proof.Answer, &answer) != nil || answer.OK == nil {
+	if json.Unmarshal(p.Answer, &answer) != nil || answer.OK == nil {
 		return nil
 	}
-	if err := CheckOutput(manifest, proof.Golden, *answer.OK); err != nil {
-		return &GoldenError{File: proof.Golden.Output, Err: err}
+	if err := CheckOutput(manifest, p.Golden, *answer.OK); err != nil {
+		return &GoldenError{File: p.Golden.Output, Err: err}
 	}
 	return nil
 }
