@@ -60,7 +60,7 @@ func TestPagesWork(t *testing.T) {
 // A page that needs a compiler is worked through when -toolchains names it, and begins in the
 // home: it has no checkout.
 func TestPagesForAuthorsWork(t *testing.T) {
-	for _, language := range strings.Split(*compilers, ",") {
+	for language := range strings.SplitSeq(*compilers, ",") {
 		worked := 0
 		for _, name := range pages(t) {
 			if p := readPage(t, name); p.needs() == language {
