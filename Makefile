@@ -20,6 +20,8 @@ export GOFLAGS := $(strip $(shell $(GO) env GOFLAGS 2>/dev/null) -trimpath)
 # The modules of the guests, tied to the main one by go.work.
 GUESTS   := $(sort $(patsubst %/go.mod,./%/...,$(wildcard sdk-plugins/go/go.mod plugins/builtin/*/go.mod plugins/examples/*/go.mod plugins/templates/*/go.mod tests/conformance/guests/go/go.mod)))
 PACKAGES := ./... $(GUESTS)
+# Those that wait longest begin first, while others compute.
+LONGEST  := ./tests/e2e ./tests/docs ./cmd/host ./tests/model
 
 # Runs a command with the builtins compiled once for all packages: scripts/warm.
 WARM := GO='$(GO)' scripts/warm
@@ -53,7 +55,7 @@ demo: build ## a session from prompt to answer, without a key or a network
 
 # Never from the cache: tests that build the program depend on more than go test sees.
 test: prerequisites ## all tests that need nothing but Go and a C compiler
-	$(WARM) $(GO) test -p $(JOBS) -count=1 $(PACKAGES)
+	$(WARM) $(GO) test -p $(JOBS) -count=1 $(LONGEST) $(PACKAGES)
 
 race: prerequisites ## the tests under the race detector
 	JOBS=$(JOBS) $(WARM) scripts/race
