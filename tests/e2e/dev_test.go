@@ -128,9 +128,6 @@ func TestAnAuthorAtWork(t *testing.T) {
 	if refused := w.event(dev.KindRefused, dev.KindServing); !strings.Contains(refused.Text, "ended with exit status 1") {
 		t.Errorf("%+v", refused)
 	}
-	if notes := w.author.notes.String(); !strings.Contains(notes, "nothingcp: ") || !strings.Contains(notes, "out/nothing.wasm") {
-		t.Errorf("the compiler's words are %q", notes)
-	}
 	w.says("one first")
 
 	w.save("main.src", "wrong")
@@ -156,6 +153,9 @@ func TestAnAuthorAtWork(t *testing.T) {
 
 	if rest, code := w.author.stop(os.Interrupt); code != 0 {
 		t.Errorf("it ends with %d: %s\n%s", code, rest, w.author.notes)
+	}
+	if notes := w.author.notes.String(); !strings.Contains(notes, "nothingcp: ") || !strings.Contains(notes, "out/nothing.wasm") {
+		t.Errorf("the compiler's words are %q", notes)
 	}
 	w.says("one second") // it serves without its author
 }
