@@ -66,11 +66,20 @@ func (s *Sessions) prune(ctx context.Context, origin Origin, id string) (Pruning
 		return Pruning{}, fmt.Errorf("prune session: %w", err)
 	}
 	first := written[0].Seq
+	s.unread(ctx, id)
 	return Pruning{Pruned: true, First: first}, s.finishPruning(context.WithoutCancel(ctx), id, first, head.First)
 }
 
-// pruneSettle bounds how long a pruning waits for a drain that has nothing left to do.
+// pruneSettle bounds how long a pruning waits for a drain that has nothing left to do, and
+// for those who read what it takes away.
 const pruneSettle = 5 * time.Second
+
+// unread waits until nobody reads the session's events up to an end, which is there by now.
+func (s *Sessions) unread(ctx context.Context, id string) {
+	limited, cancel := context.WithTimeout(ctx, pruneSettle)
+	defer cancel()
+	s.readers.await(limited, id)
+}
 
 // settled waits until a drain whose work has ended in the log has gone. A session that
 // works, or is asked to, is a conflict at once.

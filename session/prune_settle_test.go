@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/plinthhost/plinth/session"
+	"github.com/plinthhost/plinth/store"
 )
 
 // settling is the execution of a session whose drain has not gone yet.
@@ -55,4 +57,39 @@ func TestAPruningWaitsForADrainThatIsEnding(t *testing.T) {
 			t.Errorf("%T: %v", payload, err)
 		}
 	}
+}
+
+// Who reads a session's events to an end is left to come to it, and not for ever.
+func TestAPruningLeavesReadersTheirEvents(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newLifeRig(t, "")
+		for _, hangs := range []bool{false, true} {
+			id := r.talked()
+			done := r.Sessions.Reading(id)
+			began, pruned := time.Now(), make(chan error, 1)
+			go func() {
+				_, err := r.Sessions.Prune(t.Context(), session.System(), id)
+				pruned <- err
+			}()
+			synctest.Wait()
+			if page, err := r.Log.Read(t.Context(), id, -1, 1); err != nil || len(page.Events) != 1 {
+				t.Errorf("while somebody reads: %d events, %v", len(page.Events), err)
+			}
+			if !hangs {
+				done()
+			}
+			if err := <-pruned; err != nil {
+				t.Error(err)
+			}
+			if took := time.Since(began); hangs && took != 5*time.Second || !hangs && took != 0 {
+				t.Errorf("after %v", took)
+			}
+			if _, err := r.Log.Read(t.Context(), id, -1, 1); !errors.Is(err, store.ErrPruned) {
+				t.Errorf("after it: %v", err)
+			}
+			if hangs {
+				done()
+			}
+		}
+	})
 }

@@ -37,6 +37,7 @@ type Sessions struct {
 	execution Execution
 	options   SessionOptions
 	inboxes   *inboxLocks
+	readers   *readers
 }
 
 // SessionOptions hold what a program decides for all its sessions.
@@ -65,7 +66,7 @@ type Defaults struct {
 // NewSessions wires the commands on sessions.
 func NewSessions(log store.Log, encoder Encoder, places Places, execution Execution, options SessionOptions) *Sessions {
 	options.Limits = options.Limits.orDefault()
-	return &Sessions{log: log, encoder: encoder, places: places, execution: execution, options: options, inboxes: newInboxLocks()}
+	return &Sessions{log: log, encoder: encoder, places: places, execution: execution, options: options, inboxes: newInboxLocks(), readers: newReaders()}
 }
 
 // CreateRequest asks for a session. Everything but the directory may be empty.

@@ -60,6 +60,7 @@ const waitPage = 256
 // the prompt; one that is cancelled is a conflict. An activity that could not begin, for
 // lack of context or of budget, is an answer too: the prompt is still pending then.
 func (b promptService) Wait(ctx context.Context, id, message string) (protocol.PromptResult, error) {
+	defer b.sessions.Reading(id)()
 	input, err := b.sessions.Input(ctx, message)
 	if err != nil {
 		return protocol.PromptResult{}, wireError(err)
