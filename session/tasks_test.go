@@ -143,11 +143,12 @@ func TestABackgroundTaskDeliversToAnIdleParent(t *testing.T) {
 
 func TestABackgroundTaskDeliversToARunningParent(t *testing.T) {
 	reached, open := make(chan struct{}, 1), make(chan struct{})
+	begun, look := make(chan struct{}, 1), make(chan struct{})
 	turns := 0
 	r := newTaskRig(t, "", func(request session.ModelRequest) sessiontest.Turn {
 		switch text := said(request); {
 		case strings.Contains(text, "look around"):
-			return sessiontest.Say("seen")
+			return sessiontest.Then(sessiontest.Gate(begun, look), sessiontest.Say("seen"))
 		case text == "go":
 			return sessiontest.Calls("task", taskInput(true))
 		}
@@ -158,7 +159,8 @@ func TestABackgroundTaskDeliversToARunningParent(t *testing.T) {
 	})
 	parent := r.Create()
 	r.Prompt(parent, "go", session.Steer)
-	<-reached
+	<-reached // the parent runs, and the child has not answered
+	close(look)
 	r.Await(parent, session.TaskEnded{}.EventType(), 1)
 	close(open)
 	r.Settled(parent, 1)
