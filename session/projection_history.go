@@ -72,6 +72,11 @@ func (p projector) compactionEnded(e CompactionEnded) error {
 	if err := p.paid(e.Usage, e.Cost); err != nil {
 		return err
 	}
+	if e.Reason == CompactionOverflow { // the step is made again
+		if err := p.exec(`UPDATE activity SET steps = steps - 1 WHERE session_id = $1 AND steps > 0`, p.session); err != nil {
+			return err
+		}
+	}
 	return p.exec(`UPDATE session SET history_seq = $1, compaction_seq = $2, rewritten_seq = $3, compacting = '' WHERE id = $4`,
 		e.Boundary, p.seq, p.seq, p.session)
 }

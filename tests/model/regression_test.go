@@ -40,6 +40,12 @@ func TestRegressions(t *testing.T) {
 			{Do: "crash"},
 			{Do: "together", Parts: []step{{Do: "interrupt"}, {Do: "resume"}, {Do: "steer", Plan: "call quiz"}}},
 		}},
+		"a crash between a summary of what was too large and the step again": {1, []step{
+			{Do: "steer", Plan: "call look gaze; say"},
+			{Do: "steer", Plan: "tight"},
+			{Do: "allow"},
+			{Do: "crash", Item: 3},
+		}},
 		"a repeated admission that an interrupt has come after": {1, []step{
 			{Do: "steer", Plan: "hold"},
 			{Do: "steer", Plan: "say"},
